@@ -215,7 +215,7 @@ def shared(problem: Problem, history: History, since: int) -> int:
             params = model.fit(tally, setting, params)
             belief = model.posterior(tally, setting, params, belief)
         if i >= since:
-            draws = streams.Draws(0, streams.Purpose.POLICY, i)
+            draws = streams.StepDraws(0, streams.Purpose.POLICY, i)
             ours = policy.propose(belief, tally, nothing, setting, draws)
             count += int((ours.alternative[0], ours.context[0]) == (alternative[i], context[i]))
         theirs = Decision(alternative[i], context[i])

@@ -141,7 +141,7 @@ def adaptive(problem: Problem, checkpoints: IntArray, runs: int, seed: int) -> I
         if n in wanted:
             yield tally
         belief = CellBelief(tally.mean, noise / tally.count, np.broadcast_to(noise, shape))
-        draws = streams.Draws(roots, streams.Purpose.POLICY, n)
+        draws = streams.StepDraws(roots, streams.Purpose.POLICY, n)
         batch = policy.propose(belief, tally, nothing, problem.setting, draws)
         cell = batch.alternative[:, 0], batch.context[:, 0]
         value = truth[cell] + np.sqrt(noise[cell]) * normal.standard_normal(runs)

@@ -13,7 +13,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.policies.base import Policy
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 Propose = Callable[..., Decision]  # tally, n, pending, allowed
 Rule = Callable[[Array, Array, IntArray], tuple[int, int]]  # mean, variance, count: the rule in loops
@@ -54,7 +54,7 @@ def propose_by(
     setting = Setting(np.full(n_contexts, 1 / n_contexts), np.zeros((1, n_contexts, n_contexts)), everywhere)
     # A belief that says the opposite of the data: these policies must not look at it.
     belief = CellBelief(-tally.mean, np.ones(tally.shape), np.ones(tally.shape))
-    draws = Draws(np.zeros(tally.shape[:-2], int), Purpose.POLICY)
+    draws = StepDraws(np.zeros(tally.shape[:-2], int), Purpose.POLICY)
     under_way = np.zeros_like(tally.count) if pending is None else pending
     return policy.propose(belief, tally, under_way, setting, draws, n)
 

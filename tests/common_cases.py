@@ -25,10 +25,21 @@ class Runs(NamedTuple):
 
     @property
     def tally(self) -> Tally:
-        found = replace_common(tally.empty(self.shape))
-        for k, c, r, y in zip(self.alternative, self.context, self.number, self.y, strict=True):
-            found = tally.add(found, Decision(k, c), y) if r < 0 else numbered(found, Decision(k, c), y, r)
-        return found
+        def summed(weight: Array) -> Array:
+            return np.bincount(self.cells, weight, self.noise.size).reshape(self.shape).astype(float)
+
+        count = summed(np.ones(len(self.y))).astype(np.int64)
+        mean = summed(self.y) / np.maximum(count, 1)
+        m2 = summed((self.y - mean[self.alternative, self.context]) ** 2)
+        store, known = replications.ReplicationStore(common=True), self.number >= 0
+        store.extend(
+            self.alternative[known],
+            self.context[known],
+            self.number[known],
+            self.y[known],
+            np.ones(known.sum(), bool),
+        )
+        return Tally(count, mean, m2, replications=store.shown())
 
     @property
     def cells(self) -> IntArray:

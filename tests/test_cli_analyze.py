@@ -95,8 +95,8 @@ def test_json_is_one_object_and_nothing_else() -> None:
     shown = json.loads(result.stdout)
     assert len(result.stdout.splitlines()) == 1
     assert list(shown) == [
-        *("problem", "goal", "replications", "alternatives", "contexts", "notes", "selection", "certificate"),
-        *("guarantee", "contention", "until", "forecast", "next"),
+        *("problem", "goal", "limits", "price", "replications", "alternatives", "contexts", "notes"),
+        *("selection", "certificate", "guarantee", "contention", "until", "forecast", "next"),
     ]
     study = by_hand()
     certificate = study.certificate(2.0)
@@ -157,7 +157,7 @@ def test_bins_weights_models_and_policies_reach_the_study(tmp_path: Path) -> Non
         (("--bins", "load=4"), "unknown context column with bins 'load'; known are arrivals"),
         (("--value", "wating"), "unknown value column 'wating'.*Did you mean 'waiting'"),
         (("--policy", "gpcocba"), "unknown policy 'gpcocba'"),
-        (("--goal", "most"), "'most' is not one of 'max', 'min'"),
+        (("--goal", "most"), "goal 'most' begins with 'most'; expected max or min"),
         (("--delta", "-1"), "-1.0 is not in the range"),
     ],
 )

@@ -521,7 +521,7 @@ def test_a_program_may_print_truth_values(tmp_path: Path) -> None:
         ('{"trial": 0, "value": null}', "Expected a number, a list"),
         ('{"trial": 0, "value": "1"}', "Expected a number, a list"),
         ('{"trial": 0, "values": [true, 1]}', "entry 0 is True"),
-        ('{"trial": 0, "value": {"a": 1}}', "Expected a number, a list"),
+        ('{"trial": 0, "value": {"a": "x"}}', "Expected a number, a list"),
         ('{"trial": 0, "values": []}', "replications form one row"),
         ('{"trial": 0, "values": [1, [2]]}', "some entries are numbers and some are lists"),
         ('{"trial": 0, "summary": {"mean": 1}}', "expected an object with mean, variance and n"),

@@ -86,6 +86,16 @@ def test_the_table_has_a_row_per_policy_in_at_most_80_columns() -> None:
     assert max(map(len, lines)) <= 80
 
 
+def test_the_share_of_infeasible_choices_is_shown_where_there_are_limits() -> None:
+    options = ("--policy", "equal", "--replications", "10", "--macroreps", "2")
+    shown = call("call-rush", *options)
+    assert shown.exit_code == 0, shown.output
+    assert "infeasible" in shown.stdout
+    own = json.loads(call("call-rush", *options, "--json").stdout)["policies"]["equal"]
+    assert f" {own['infeasible'][-1]:.3f}" in shown.stdout
+    assert "infeasible" not in call("branin", *options).stdout
+
+
 def test_no_initial_design_is_a_choice_too() -> None:
     result = call("branin", "--policy", "gp-c-ocba", "--initial", "0", *SMALL, "--json")
     assert result.exit_code == 0, result.output

@@ -10,7 +10,7 @@ import argbest
 from argbest import Study, plugins, registry
 from argbest.cli import main
 from argbest.errors import InputError
-from argbest.testing import SCALE, SHIFT, assert_valid_policy
+from argbest.testing import SCALE, SHIFT, assert_valid_policy, assert_valid_question
 
 PACKAGE = Path(__file__).parent / "plugin"
 
@@ -46,6 +46,23 @@ def test_a_stored_study_says_which_package_is_missing(
     monkeypatch.setattr(plugins, "found", lambda group: {})
     with pytest.raises(InputError, match="tiny_plugin:Patient, which no installed package adds to argbest"):
         Study.load(tmp_path / "s.db")
+
+
+def test_a_question_of_another_package_is_asked_stored_and_answered(tmp_path: Path) -> None:
+    study = Study(registry.problem("coin"), question="worst-half:share=0.4", storage=tmp_path / "s.db").run(
+        20
+    )
+    assert study.answer().question == "worst-half:share=0.4"
+    assert "worse half" in argbest.questions.asks("worst-half")
+    assert_valid_question(study.problem.question)
+    study.close()
+    again = Study.load(tmp_path / "s.db", simulate=lambda k, c, seed: 0.0)
+    assert again.answer().choice == study.answer().choice
+    assert again.answer("worst-half").form == "one for all"
+    again.close()
+    result = CliRunner().invoke(main, ["answer", str(tmp_path / "s.db"), "--question", "worst-half"])
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith(f"worst-half: {study.answer('worst-half').choice}")
 
 
 def test_a_storage_of_another_package_is_known_by_its_scheme() -> None:

@@ -12,7 +12,7 @@ from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.models.gp import GP
 from argbest.policies.ocba import GPCOCBA
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 INITIAL = 200
 REFIT_EVERY = 10
@@ -27,7 +27,7 @@ def replay(rows: pd.DataFrame, setting: Setting, *, warm: bool) -> tuple[int, in
         if (i - INITIAL) % REFIT_EVERY == 0:
             params = model.fit(tally, setting, params if warm else None)
             belief = model.posterior(tally, setting, params)
-        draws = Draws(0, Purpose.POLICY, i)
+        draws = StepDraws(0, Purpose.POLICY, i)
         ours = policy.propose(belief, tally, np.zeros((10, 10), np.int64), setting, draws)
         shared += (ours.alternative[0], ours.context[0]) == (alternative[i], context[i])
         theirs = Decision(np.asarray(alternative[i]), np.asarray(context[i]))

@@ -12,7 +12,7 @@ from argbest.core.setting import Setting
 from argbest.models.frequentist import Independent
 from argbest.policies.base import Policy
 from argbest.policies.ocba import COCBA, DSCO
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 INITIAL = 200
 
@@ -32,7 +32,7 @@ def test_every_published_decision_is_ours(reference: Path, name: str, policy: Po
     model, pending, shared = Independent(), np.zeros(tally.shape, np.int64), 0
     for i in range(INITIAL, n_rows):
         belief = model.posterior(tally, setting, model.fit(tally, setting))
-        draws = Draws(np.arange(n_runs), Purpose.POLICY, i)
+        draws = StepDraws(np.arange(n_runs), Purpose.POLICY, i)
         ours = policy.propose(belief, tally, pending, setting, draws)
         same = (ours.alternative[:, 0] == alternative[:, i]) & (ours.context[:, 0] == context[:, i])
         shared += int(same.sum())

@@ -7,6 +7,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
+from grids import mostly_slow
 from postgres import Server, postgres
 from robustness.commands import study_file
 
@@ -121,7 +122,7 @@ def test_no_command_shows_what_it_cannot_understand(command: str, where: str) ->
     assert result.exit_code == 2, result.output
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS[:4])
+@pytest.mark.parametrize("spelling", mostly_slow(SPELLINGS[:4], fast=SPELLINGS[2:4]))
 def test_no_command_shows_the_password_when_it_works(
     spelling: str, postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +151,7 @@ def test_no_command_shows_the_password_when_it_works(
 
 
 @pytest.mark.parametrize("inside", [False, True])
-@pytest.mark.parametrize("spelling", SPELLINGS[:4])
+@pytest.mark.parametrize("spelling", mostly_slow(SPELLINGS[:4], fast=SPELLINGS[:2]))
 def test_running_a_study_shows_where_it_is_kept_without_the_password(
     spelling: str, inside: bool, postgres: Server, tmp_path: Path
 ) -> None:

@@ -8,8 +8,8 @@ from scipy import stats
 
 from argbest import streams
 from argbest.streams import (
-    Draws,
     Purpose,
+    StepDraws,
     cell_seed,
     generator,
     philox,
@@ -53,14 +53,14 @@ def test_a_word_outside_32_bits_is_refused(word: int) -> None:
 @given(ROOTS, st.integers(0, 2**32 - 1), st.integers(0, 5))
 def test_many_roots_at_once_see_what_each_sees_alone(root: int, step: int, lane: int) -> None:
     many = np.array([[0, 1, 2], [7, 2**63, root]], np.uint64)
-    together = Draws(many, Purpose.POLICY, step).uniform(lane)
-    alone = [[float(Draws(int(r), Purpose.POLICY, step).uniform(lane)) for r in row] for row in many]
+    together = StepDraws(many, Purpose.POLICY, step).uniform(lane)
+    alone = [[float(StepDraws(int(r), Purpose.POLICY, step).uniform(lane)) for r in row] for row in many]
     np.testing.assert_array_equal(together, alone)
     assert ((together >= 0) & (together < 1)).all()
 
 
 def test_a_single_draw_is_the_53_leading_bits_of_its_block() -> None:
-    draw = Draws(2**32 + 5, Purpose.DESIGN, step=2).uniform(lane=1)
+    draw = StepDraws(2**32 + 5, Purpose.DESIGN, step=2).uniform(lane=1)
     high, low = philox((1, 2, 0, Purpose.DESIGN), (5, 1))[:2]
     assert draw.shape == ()
     assert float(draw) * 2**53 == (int(high) >> 5) * 2**26 + (int(low) >> 6)
@@ -68,7 +68,7 @@ def test_a_single_draw_is_the_53_leading_bits_of_its_block() -> None:
 
 def test_every_part_of_the_address_changes_the_draw() -> None:
     draws = [
-        float(Draws(root, purpose, step).uniform(lane))
+        float(StepDraws(root, purpose, step).uniform(lane))
         for root in (0, 1, 2**32, 2**63)
         for purpose in Purpose
         for step in (0, 1)
@@ -80,9 +80,9 @@ def test_every_part_of_the_address_changes_the_draw() -> None:
 def test_uniform_draws_are_uniform_over_every_part_of_the_address() -> None:
     # Kolmogorov-Smirnov, three tests at 1e-4 each: false-alarm rate 3e-4 had the seed not been fixed.
     samples = [
-        Draws(roots(1, np.arange(20_000)), Purpose.POLICY).uniform(),
-        np.array([float(Draws(1, Purpose.POLICY, step).uniform()) for step in range(5_000)]),
-        np.array([float(Draws(1, Purpose.POLICY).uniform(lane)) for lane in range(5_000)]),
+        StepDraws(roots(1, np.arange(20_000)), Purpose.POLICY).uniform(),
+        np.array([float(StepDraws(1, Purpose.POLICY, step).uniform()) for step in range(5_000)]),
+        np.array([float(StepDraws(1, Purpose.POLICY).uniform(lane)) for lane in range(5_000)]),
     ]
     for sample in samples:
         assert stats.kstest(sample, "uniform").pvalue > 1e-4
@@ -279,7 +279,7 @@ def test_a_cell_or_replication_out_of_range_is_refused(cell: int, replication: i
 @pytest.mark.parametrize("root", [-1, 2**64, 0.5, "seed"])
 def test_a_root_that_is_no_unsigned_64_bit_integer_is_refused(root: int) -> None:
     with pytest.raises(ValueError, match="a root or a seed is an integer from 0"):
-        Draws(root, Purpose.POLICY).uniform()
+        StepDraws(root, Purpose.POLICY).uniform()
     with pytest.raises(ValueError, match="a root or a seed is an integer from 0"):
         cell_seed(root, 0, 0, n_cells=1)
     with pytest.raises(ValueError, match="a root or a seed is an integer from 0"):
@@ -322,5 +322,5 @@ def test_seeds_and_noise_stay_what_they_are_from_release_to_release() -> None:
     assert cell_seed(0, np.arange(3), 0, n_cells=3).tolist() == [2063467367, 1549956508, 2102807861]
     noise = [1.6322078000579063, -0.09651266063896555, -0.07063041443985266]
     np.testing.assert_allclose(standard_normal(np.arange(3)), noise, rtol=1e-12)
-    assert float(Draws(0, Purpose.POLICY).uniform()) == 0.17893146779634694
+    assert float(StepDraws(0, Purpose.POLICY).uniform()) == 0.17893146779634694
     assert roots(0, np.arange(2)).tolist() == [6901303937799146896, 4646828409151800677]

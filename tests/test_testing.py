@@ -311,6 +311,14 @@ class Heedless(GP):
         return Forgetful(belief.mean, belief.cov, belief.noise)
 
 
+class Borrowing(GP):
+    """A model whose belief holds the means of the tally themselves."""
+
+    def posterior(self, tally: Tally, *given: Any, **named: Any) -> Any:
+        belief = super().posterior(tally, *given, **named)
+        return BlockBelief(tally.mean, belief.cov, belief.noise)
+
+
 class Silent(GP):
     """A model that does not say what its parameters are."""
 
@@ -328,6 +336,7 @@ class Silent(GP):
         (OnePoint(), "plausible says n=5"),
         (Unsorted(), "expected a number per study"),
         (Heedless(), "anticipated must equal update"),
+        (Borrowing(), "belief.mean is the tally's mean itself, .*return a copy"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -47,6 +47,17 @@ def pictures() -> dict[str, Callable[..., Any]]:
     }
 
 
+def questions() -> dict[str, Callable[..., Any]]:
+    """Return what draws the pictures of the page on questions, from the study that its first block makes."""
+    block = (HERE.parent / "questions.md").read_text("utf-8").partition("```python\n")[2].partition("```")[0]
+    scope: dict[str, Any] = {}
+    exec(block, scope)  # noqa: S102
+    asked = ("best", "overall", "worst-case", "regret", "top:m=2", "most-probable-best", "rule")
+    answers = {name.partition(":")[0]: scope["study"].answer(name) for name in asked}
+    drawn = {name: partial(report.plot_answer, answer) for name, answer in answers.items()}
+    return drawn | {"tailoring": partial(report.plot_tailoring, answers["best"])}
+
+
 def report_page() -> Path:
     """Return the page of the demo's study, written."""
     study = Study(registry.problem("queue-staffing"), seed=0).run(240)
@@ -105,9 +116,10 @@ def live_screens(browser: Any, storage: str) -> None:
 def main() -> None:
     """Write all of them."""
     screens(report_page())
-    for name, draw in pictures().items():
-        for theme in ("light", "dark"):
-            draw(theme=theme).figure.savefig(HERE / "plots" / f"{name}_{theme}.png", dpi=110)
+    for folder, drawn in (("plots", pictures()), ("questions", questions())):
+        for name, draw in drawn.items():
+            for theme in ("light", "dark"):
+                draw(theme=theme).figure.savefig(HERE / folder / f"{name}_{theme}.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,35 @@
 """What can be asked of a table of alternatives and contexts, by name, such as ``overall`` or ``top:m=3``.
 
 `Best`, the best alternative of every context, is asked unless another question is named. Other packages add
-questions by the entry point ``argbest.questions``.
+questions by the entry point ``argbest.questions``; `OneForAll` and `WeighsContexts` are there to derive from.
 """
 
+import inspect
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from argbest import options, plugins
 from argbest.checks import one_of
 from argbest.core.abilities import offers
 from argbest.core.question import BEST, Best, Question
-from argbest.core.questions.contexts import AsksAboutContexts
-from argbest.core.questions.one_for_all import MostProbableBest, Overall, Regret, WorstCase
+from argbest.core.questions.contexts import AsksAboutContexts, Contexts
+from argbest.core.questions.one_for_all import (
+    MostProbableBest,
+    OneForAll,
+    Overall,
+    Regret,
+    WeighsContexts,
+    WorstCase,
+)
 from argbest.core.questions.rule import Rule
 from argbest.core.questions.top import Top
 from argbest.errors import InputError
 
-__all__ = ["Best", "MostProbableBest", "Overall", "Regret", "Rule", "Top", "WorstCase"]
+__all__ = [
+    "Best", "Contexts", "MostProbableBest", "OneForAll", "Overall", "Regret", "Rule", "Top", "WeighsContexts",
+    "WorstCase",
+]  # fmt: skip
 
 Asked = Question | AsksAboutContexts  # what a user names, before it is put to the contexts of a problem
 
@@ -46,10 +58,14 @@ def question(given: object) -> Any:
     return options.configured("question", name, make(), chosen)
 
 
+def asks(given: object) -> str:
+    """Return what a question asks, in the words of its documentation."""
+    first = (inspect.getdoc(type(question(given))) or "").partition("\n\n")[0]
+    return " ".join(first.split())
+
+
 def title(asked: Any) -> str:
     """Return a question as one would name it, with those of its options that are not the usual ones."""
-    from dataclasses import fields, is_dataclass
-
     said = (
         [(each.name, getattr(asked, each.name), each.default) for each in fields(asked)]
         if is_dataclass(asked)

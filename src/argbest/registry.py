@@ -21,10 +21,11 @@ from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
 # Each is imported when it is made: commands that need one shall not wait for all.
-_synthetic, _covid, _queues, _inventory, _table, _votes = (
+_synthetic, _covid, _queues, _call_centres, _facilities, _inventory, _table, _votes = (
     later(f"argbest.problems.{name}")
     for name in (
-        "synthetic", "covid.editions", "queues", "inventory", "noisy_table", "most_probable_best",
+        "synthetic", "covid.editions", "queues", "call_centres", "facilities", "inventory", "noisy_table",
+        "most_probable_best",
     )
 )  # fmt: skip
 
@@ -106,6 +107,10 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "trend-draws": ProblemEntry(lambda: _table.trend_draws()),
     "metric-draws": ProblemEntry(lambda: _table.metric_draws()),
     "queue-staffing": ProblemEntry(lambda: _queues.queue_staffing()),
+    "call-centre": ProblemEntry(lambda: _call_centres.call_centre()),
+    "call-rush": ProblemEntry(lambda: _call_centres.call_rush()),
+    "call-lines": ProblemEntry(lambda: _call_centres.call_lines()),
+    "facility-sizing": ProblemEntry(lambda: _facilities.facility_sizing(), SpaceFilling(150)),
     "newsvendor": ProblemEntry(lambda: _inventory.newsvendor()),
     "flow-line": ProblemEntry(lambda: _queues.flow_line(), SpaceFilling(150)),
     "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),

@@ -47,7 +47,7 @@ def philox(counter: Iterable[Words], key: Iterable[Words]) -> NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class StepDraws:
     """The uniform numbers of one step; of many roots at once each sees what it would see alone."""
 
     root: Words

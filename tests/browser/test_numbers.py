@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from answers.test_reported import successes
+from grids import mostly_slow
 from report.page_studies import CONDITIONED, Named, anywhere, line, list_all, mixed, values
 from scipy.special import ndtr
 
@@ -60,7 +61,7 @@ def assert_as_predicted(
             np.testing.assert_allclose([each[name] for each in found], frame[column], atol=close)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", mostly_slow(MODELS, fast=MODELS[::2]), ids=str)
 def test_predictions_of_every_model_are_the_library_s(page: Any, model: Named) -> None:
     for study in (line(model), mixed(model), line(model, names=True)):
         assert_as_predicted(page, study, listed(study, 12))

@@ -189,7 +189,7 @@ def test_plausible_correlations_are_as_uncertain_as_the_variance_that_is_not_sha
     skewed = common_noise.plausible(case.tally, tables, np.random.default_rng(9), fewer=8.0)
     assert np.std(skewed) > 1.5 * np.std(found)
     assert (skewed >= 0.0).all()
-    assert (skewed <= common_noise.MOST).all()
+    assert (skewed <= common_noise.LARGEST_CORRELATION).all()
     half = common_noise.plausible(case.tally, tables, np.random.default_rng(9), shown=np.full(5, 0.5))
     np.testing.assert_allclose(half, 0.5 * found)
 

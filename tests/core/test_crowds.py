@@ -20,7 +20,7 @@ from argbest.policies.dvr import DVR
 from argbest.policies.equal import Equal
 from argbest.policies.ikg import IKG, LEVI
 from argbest.policies.top_two import TopTwo
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 
 def drawn_regrets(belief: AdditiveBelief, n: int = 20_000) -> tuple[Array, Array]:
@@ -96,7 +96,7 @@ def peak(act: Callable[[], object]) -> int:
 def test_policies_need_no_table_of_all_pairs(policy: Policy, k: int, c: int) -> None:
     """That would be 512 MB."""
     where, tally, belief = study(k, c, 50)
-    nothing, draws = np.zeros((k, c), np.int64), Draws(7, Purpose.POLICY, step=1)
+    nothing, draws = np.zeros((k, c), np.int64), StepDraws(7, Purpose.POLICY, step=1)
     assert peak(lambda: policy.propose(belief, tally, nothing, where, draws, 2)) < 1.5e8
 
 
@@ -108,7 +108,7 @@ def test_policies_need_no_table_of_all_pairs(policy: Policy, k: int, c: int) -> 
 def test_policies_that_look_at_every_pair_do_so_some_at_a_time(policy: Policy, k: int, c: int) -> None:
     """All at once would be 46 MB."""
     where, tally, belief = study(k, c, 30)
-    nothing, draws = np.zeros((k, c), np.int64), Draws(7, Purpose.POLICY, step=1)
+    nothing, draws = np.zeros((k, c), np.int64), StepDraws(7, Purpose.POLICY, step=1)
     assert peak(lambda: policy.propose(belief, tally, nothing, where, draws)) < 2.5e7
 
 

@@ -23,7 +23,7 @@ from argbest.models.additive_gp import AdditiveGP, AdditiveGPParams
 from argbest.models.gp import GP, GPParams
 from argbest.policies.dvr import log_reduction
 from argbest.policies.ikg import IKG, LEVI, log_ikg
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 
 class Study:
@@ -285,7 +285,7 @@ def test_policies_that_look_one_sample_ahead_see_what_its_replication_will_do(se
     setting = replace(study.one.setting, weights=weights)
     for policy, score in ((IKG(), gained @ weights), (LEVI(), np.einsum("kcc->kc", gained) * weights)):
         found = policy.propose(
-            belief, study.runs.tally, np.zeros(shape, int), setting, Draws(1, Purpose.POLICY, step=0)
+            belief, study.runs.tally, np.zeros(shape, int), setting, StepDraws(1, Purpose.POLICY, step=0)
         )
         assert score[found.alternative[0], found.context[0]] >= (1 - 1e-2) * score.max()
 

@@ -7,11 +7,11 @@ from scipy.stats import f, norm, t
 
 from argbest.core.arrays import Array
 from argbest.core.noise import (
+    clearly_beaten,
+    largest_excess,
     lent_variances,
-    lone,
-    out,
+    observed_once,
     plausible_noise,
-    reach,
     relative_noise,
     sample_variance,
 )
@@ -225,14 +225,16 @@ def test_an_observation_reaches_as_far_as_the_mixture_of_student_tails(spread: f
     tally = seen_mostly_once(spread)
     told = tally.count > 1
     expected = slow_reach(tally.m2[told], (tally.count[told] - 1).astype(float), chance)
-    np.testing.assert_allclose(reach(tally, chance), [[expected]], rtol=1e-4)
+    np.testing.assert_allclose(largest_excess(tally, chance), [[expected]], rtol=1e-4)
     larger = Tally(tally.count, tally.mean, 1e6 * tally.m2)
-    np.testing.assert_allclose(reach(larger, chance), [[1e3 * expected]], rtol=1e-4)
+    np.testing.assert_allclose(largest_excess(larger, chance), [[1e3 * expected]], rtol=1e-4)
 
 
 def test_noise_that_differs_from_pair_to_pair_reaches_farther() -> None:
     even, uneven = (seen_mostly_once(spread) for spread in (0.0, 1.0))
-    ratios = [float((reach(each, 1e-5) / reach(each, 0.05)).item()) for each in (even, uneven)]
+    ratios = [
+        float((largest_excess(each, 1e-5) / largest_excess(each, 0.05)).item()) for each in (even, uneven)
+    ]
     assert ratios[0] < 1.6 * norm.isf(1e-5) / norm.isf(0.05)
     assert ratios[1] > 10 * ratios[0]
 
@@ -241,16 +243,16 @@ def test_noise_that_differs_from_pair_to_pair_reaches_farther() -> None:
 def test_variances_lent_to_a_lone_pair_give_it_that_reach(spread: float) -> None:
     tally = seen_mostly_once(spread)
     table = lent_variances(tally, 64, np.random.default_rng(1))
-    beyond = norm.sf(reach(tally, 0.05) / np.sqrt(table[:, lone(tally)]))
+    beyond = norm.sf(largest_excess(tally, 0.05) / np.sqrt(table[:, observed_once(tally)]))
     assert beyond.mean() == pytest.approx(0.05, abs=0.002)
 
 
 def test_pairs_are_lone_only_in_large_tables_of_which_thirty_degrees_of_freedom_tell_the_noise() -> None:
     tally = seen_mostly_once(0.0)
-    np.testing.assert_array_equal(lone(tally), tally.count == 1)
-    assert not lone(tally[:499]).any()
-    assert not lone(seen_mostly_once(0.0, again=25)).any()  # four of them three times: 29 degrees
-    assert lone(seen_mostly_once(0.0, again=26)).any()
+    np.testing.assert_array_equal(observed_once(tally), tally.count == 1)
+    assert not observed_once(tally[:499]).any()
+    assert not observed_once(seen_mostly_once(0.0, again=25)).any()  # four of them three times: 29 degrees
+    assert observed_once(seen_mostly_once(0.0, again=26)).any()
 
 
 def test_a_lone_pair_has_the_variance_with_which_the_normal_distribution_reaches_as_far() -> None:
@@ -258,7 +260,7 @@ def test_a_lone_pair_has_the_variance_with_which_the_normal_distribution_reaches
     for tally in tallies:
         found, alone = sample_variance(tally), tally.count == 1
         np.testing.assert_allclose(
-            norm.isf(0.05) * np.sqrt(found[alone]), reach(tally, 0.05).item(), rtol=1e-12
+            norm.isf(0.05) * np.sqrt(found[alone]), largest_excess(tally, 0.05).item(), rtol=1e-12
         )
         np.testing.assert_array_equal(found[~alone], (tally.m2 / (np.maximum(tally.count, 2) - 1))[~alone])
     together = Tally(
@@ -271,7 +273,7 @@ def test_a_lone_pair_has_the_variance_with_which_the_normal_distribution_reaches
 def test_a_lone_pair_among_replications_that_all_agree_gets_the_stand_in() -> None:
     tally = seen_mostly_once(0.0)
     still = Tally(tally.count, tally.mean, np.zeros(tally.shape))
-    np.testing.assert_array_equal(reach(still, 0.05), 0.0)
+    np.testing.assert_array_equal(largest_excess(still, 0.05), 0.0)
     np.testing.assert_allclose(sample_variance(still), (1e-12 * np.ptp(tally.mean)) ** 2)
 
 
@@ -302,7 +304,7 @@ def test_a_pair_seen_once_is_out_if_another_is_better_beyond_the_reach_of_both()
     tally.count[:100, 1] = 0
     closed = rng.random(tally.shape) < 0.3
     for excluded in (None, closed):
-        r, found = reach(tally, 0.01 / 2400).item(), out(tally, excluded)
+        r, found = largest_excess(tally, 0.01 / 2400).item(), clearly_beaten(tally, excluded)
         for k, c in np.ndindex(tally.shape):
             better = any(
                 tally.mean[j, c] - r / np.sqrt(tally.count[j, c]) > tally.mean[k, c] + r
@@ -316,7 +318,7 @@ def test_a_pair_seen_once_is_out_if_another_is_better_beyond_the_reach_of_both()
 @pytest.mark.parametrize("n", [999, 1000])
 def test_nothing_is_out_of_a_small_table(n: int) -> None:
     rng = np.random.default_rng(3)
-    assert out(names_seen(rng, np.full(n, 0.1), rng.normal(size=n))).any() == (n == 1000)
+    assert clearly_beaten(names_seen(rng, np.full(n, 0.1), rng.normal(size=n))).any() == (n == 1000)
 
 
 @pytest.mark.parametrize(("shape", "least"), [("even", 0.5), ("spread", 0.0), ("few", 0.0)])
@@ -325,7 +327,7 @@ def test_the_best_is_hardly_ever_out(shape: str, least: float) -> None:
     for _ in range(100):
         z, mean = rng.normal(size=1000), rng.normal(size=1000)
         sd = 0.3 * {"even": np.ones(1000), "spread": np.exp(0.7 * z), "few": 1.0 + 9.0 * (z > 1.645)}[shape]
-        found = out(names_seen(rng, sd, mean))
+        found = clearly_beaten(names_seen(rng, sd, mean))
         wrong += int(found[np.argmax(mean), 0])
         share += found.mean() / 100
     assert wrong <= 4  # a chance of at most 0.01 each: more than 4 in 100 has one of 0.003

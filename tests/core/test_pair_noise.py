@@ -442,7 +442,7 @@ def test_a_large_table_of_which_little_was_observed_has_the_noise_of_a_small_one
     seen = rng.permutation(40)[:9]
     values[seen] = rng.exponential(size=(9, 3, 8)) ** 1.5
     whole = pair_noise(told(values))
-    monkeypatch.setattr(noise, "_MANY", 10)
+    monkeypatch.setattr(noise, "_MANY_ALTERNATIVES", 10)
     short = pair_noise(told(values))
     np.testing.assert_allclose(short.fewer, whole.fewer, rtol=1e-12)
     assert whole.fewer > 1.1

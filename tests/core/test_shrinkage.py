@@ -48,8 +48,8 @@ def _one_over_mean_precision(w: float, v: float, d: float, s2: float) -> float:
 
 def test_shrinkage_is_the_hierarchical_model_by_quadrature() -> None:
     rng = np.random.default_rng(1)
-    freedom = np.array([1.0, 1.0, 2.0, 5.0, 9.0, 30.0])
-    squares = np.exp(rng.normal(0, 1, 6)) * rng.chisquare(freedom)
+    freedom = np.array([1.0, 2.0, 9.0])
+    squares = np.exp(rng.normal(0, 1, 3)) * rng.chisquare(freedom)
     scaled = shrunk(squares, freedom) * squares.sum() / freedom.sum()
     np.testing.assert_allclose(scaled, slow_estimate(squares, freedom), rtol=2e-3)
 
@@ -69,7 +69,7 @@ def test_pairs_that_were_not_observed_tell_nothing_however_many(monkeypatch: pyt
     freedom = np.where(rng.random(300) < 0.2, rng.integers(1, 5, 300), 0).astype(float)
     squares = freedom * rng.gamma(2.0, 1.0, 300)
     expected = shrunk(squares, freedom)
-    monkeypatch.setattr(shrinkage, "_MANY", 10)
+    monkeypatch.setattr(shrinkage, "_MANY_VARIANCES", 10)
     np.testing.assert_allclose(shrunk(squares, freedom), expected, rtol=1e-12)
 
 

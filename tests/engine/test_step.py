@@ -1,56 +1,157 @@
 """One step for one study and for many: an experiment decides as the live studies that it stands for."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import small_problems
 from twins import alone
 
-from argbest import Study, registry
+from argbest import Problem, Study, registry, streams
 from argbest.core.arrays import BoolArray
+from argbest.core.certificate import Certificate
 from argbest.core.focused_belief import FocusedBelief
+from argbest.core.outcomes import Outcomes
 from argbest.core.tally import Tally
 from argbest.engine import step
-from argbest.experiment import Experiment, loop
+from argbest.experiment import Experiment, Results, loop, runner
+from argbest.problems.call_centres import call_centre, call_lines, call_rush
 
 RUNS = np.array([0, 3])
 LARGE = ("flow-line", "serial-inventory")
 
 
-def compare(problem: Any, contender: Any, *, common: bool, replications: int, **options: Any) -> None:
-    """Check that runs side by side and live studies of the same seeds take the same decisions."""
+def compare(
+    problem: Any,
+    contender: Any,
+    *,
+    common: bool,
+    replications: int,
+    live: slice = slice(None),
+    **options: Any,
+) -> None:
+    """Check that runs side by side and live studies of the same seeds take the same decisions.
+
+    ``live`` picks the runs that are compared: a study takes most of the time.
+    """
     experiment = Experiment(
         problem, contender, replications=replications, seed=11, common_random_numbers=common, **options
     )
     found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
-    for run, number in enumerate(RUNS.tolist()):
+    for run, number in list(enumerate(RUNS.tolist()))[live]:
         study = alone(experiment, experiment.contenders[0], number)
         study.run(found.n_initial + replications)
         chosen = [trial.pair for trial in study._journal.ledger.trials][found.n_initial :]
         decided = np.stack([found.alternative[:, run], found.context[:, run]], axis=-1)
         assert decided.tolist() == np.array(chosen).tolist()
-        np.testing.assert_array_equal(found.selected[-1, run], study._learned().belief.mean.argmax(axis=0))
+        if not study.problem.limits:  # these are chosen by joint draws, see below
+            own = study._learned().belief.mean.argmax(axis=0)
+            np.testing.assert_array_equal(found.selected[-1, run], own)
 
 
 def every_problem() -> Iterator[Any]:
     """Every problem with shared seeds; with own seeds too, slowly where it only has other numbers."""
     for name in registry.PROBLEMS:
-        again = name.endswith(("-text", "-separated")) or name == "covid-paper"
-        yield pytest.param(name, True, id=f"{name}-shared seeds")
-        marks = [pytest.mark.slow] if again else []
+        again = name.endswith(("-text", "-separated")) or name in (
+            "covid-paper",
+            "covid-regional",
+            "cosine8",
+            "call-rush",
+        )
+        marks = [pytest.mark.slow] if name in ("call-lines", "facility-sizing") else []
+        yield pytest.param(name, True, id=f"{name}-shared seeds", marks=marks)
+        marks = [pytest.mark.slow] if again or marks else []
         yield pytest.param(name, False, id=f"{name}-own seeds", marks=marks)
 
 
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize(("problem", "common"), list(every_problem()))
 def test_an_experiment_decides_as_live_studies_do(problem: str, common: bool) -> None:
-    compare(problem, "dvr-loss", common=common, replications=8 if problem in LARGE else 4)
+    which = slice(int(common), int(common) + 1)  # the first of both, or the second
+    compare(problem, "dvr-loss", common=common, replications=8 if problem in LARGE else 4, live=which)
+
+
+def several_responses(n: int = 6) -> Problem:
+    """A problem whose limit is on a 0/1 response near 5 %, and on the goal itself; called one by one."""
+
+    def simulate(plan: int, load: int, seed: int) -> dict[str, float]:
+        draw = np.random.default_rng(seed)
+        return {"late": draw.random() < 0.1 * load / plan, "cost": plan * load + draw.standard_normal()}
+
+    plans, loads = np.arange(1, n + 1), np.arange(1, 4)
+    cost, late = np.outer(plans, loads), 0.1 * loads / plans[:, None]
+    return Problem(
+        plans.tolist(), loads.tolist(), simulate, goal="min cost + 2 * late",
+        limits=["late <= 0.05", "cost + 2 * late >= 1"], truth={"late": late, "cost": cost},
+    )  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:rewards look far from normal")
+@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
+@pytest.mark.parametrize(
+    ("make", "contender"),
+    [
+        (call_centre, "dvr-loss:additive-gp"),
+        (call_rush, "dvr-loss:gp"),
+        (call_lines, "equal:independent"),
+        (several_responses, "dvr-loss:additive-gp"),
+        (several_responses, "dvr-loss:independent"),
+    ],
+)
+def test_problems_with_limits_are_decided_alike(
+    make: Callable[[], Problem], contender: str, common: bool
+) -> None:
+    compare(make(), contender, common=common, replications=24, refit_every=10)
+
+
+def test_claims_within_limits_are_those_of_the_draws_of_each_study_alone() -> None:
+    experiment = Experiment(
+        several_responses(), "dvr-loss", replications=3, seed=11, certify=True, checkpoint_every=3
+    )
+    found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
+    for run, number in enumerate(RUNS.tolist()):
+        study = alone(experiment, experiment.contenders[0], number).run(found.n_initial + 3)
+        view = study.view()
+        assert isinstance(view.belief, Outcomes)
+        root = int(streams.roots(experiment.seed, number))
+        normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal(
+            (loop._DRAWS, view.belief.layers, *study.problem.shape)
+        )
+        said = Certificate(view.belief, study.problem.weights, normals, question=view.question)
+        np.testing.assert_array_equal(found.selected[-1, run], said.choice)
+        np.testing.assert_allclose(found.claim[-1, run], said.pcs, atol=1e-12)
+
+
+def test_results_of_problems_with_limits_tell_the_share_of_infeasible_choices(tmp_path: Path) -> None:
+    experiment = Experiment(
+        several_responses(), ["dvr-loss", "equal"], replications=20, macroreps=4, checkpoint_every=20
+    )
+    results = runner.run(experiment, out=tmp_path / "runs")
+    trace = loop.trace(experiment, experiment.contenders[0], np.arange(4), lambda _: None)
+    problem = several_responses()
+    expected = [
+        float(problem.weights @ (~problem.feasible[k, np.arange(3)] & (k >= 0)))
+        for k in np.moveaxis(trace.selected, 1, 0).reshape(-1, 3)
+    ]
+    own = results.runs[results.runs["contender"] == "dvr-loss"]
+    np.testing.assert_allclose(own["infeasible"], expected)
+    last = results.summary().groupby("contender", sort=False).tail(1)
+    assert last["infeasible"].iloc[0] == pytest.approx(np.mean(expected[1::2]))
+    assert results.plain()["policies"]["equal"]["infeasible"][-1] == pytest.approx(last["infeasible"].iloc[1])
+    pd.testing.assert_frame_equal(Results.load(tmp_path / "runs").runs, results.runs)
 
 
 @pytest.mark.parametrize(
-    ("policy", "common"), [("top-two", False), ("top-two", True), ("gp-c-ocba", True), ("equal", False)]
+    ("policy", "common"),
+    [
+        ("top-two", True),
+        ("equal", False),
+        pytest.param("top-two", False, marks=pytest.mark.slow),
+        pytest.param("gp-c-ocba", True, marks=pytest.mark.slow),
+    ],
 )
 def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, common: bool) -> None:
     compare("serial-inventory", f"{policy}:additive-gp", common=common, replications=4)
@@ -95,19 +196,27 @@ def after_the_initial_design(problem: Any, contender: str, *, common: bool) -> t
     return start, [study.run(start.n_initial) for study in studies]
 
 
+def under_way() -> Iterator[Any]:
+    """Every kind of policy and model, and slowly every problem; `True` for shared seeds."""
+    shared, own = "shared seeds", "own seeds"
+    for problem, contender, both in [
+        ("branin", "dvr-loss:additive-gp", True),
+        ("branin", "ikg:gp", True),
+        ("classical", "c-ocba:independent", True),
+        ("newsvendor", "ts:linear", True),
+        ("flow-line", "dvr-loss:additive-gp", False),
+        ("serial-inventory", "top-two:additive-gp", False),
+    ]:
+        marks = [] if both else [pytest.mark.slow]
+        yield pytest.param(problem, contender, True, id=f"{problem}-{contender}-{shared}")
+        yield pytest.param(problem, contender, False, id=f"{problem}-{contender}-{own}", marks=marks)
+    for problem in registry.PROBLEMS:
+        for common, seeds in ((True, shared), (False, own)):
+            yield pytest.param(problem, "dvr-loss", common, id=f"{problem}-{seeds}", marks=pytest.mark.slow)
+
+
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
-@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
-@pytest.mark.parametrize(
-    ("problem", "contender"),
-    [
-        ("branin", "dvr-loss:additive-gp"),
-        ("branin", "ikg:gp"),
-        ("classical", "c-ocba:independent"),
-        ("newsvendor", "ts:linear"),
-        ("flow-line", "dvr-loss:additive-gp"),
-        ("serial-inventory", "top-two:additive-gp"),
-    ],
-)
+@pytest.mark.parametrize(("problem", "contender", "common"), list(under_way()))
 def test_trials_under_way_count_side_by_side_as_they_do_in_a_study(
     problem: str, contender: str, common: bool
 ) -> None:

@@ -82,7 +82,11 @@ CASES: dict[str, tuple[str, Contender, dict[str, Any]]] = {
         Contender("dvr-loss", "additive-gp"),
         {"initial": 4, "common_random_numbers": True},
     ),
-    "a thousand names": ("names", Contender("equal", "independent"), {"refit_every": 1, "initial": "auto"}),
+    "hundreds of names": (
+        "some names",
+        Contender("equal", "independent"),
+        {"refit_every": 11, "initial": "auto"},
+    ),
     "a thousand names, by rates": ("names", Contender("c-ocba"), {"refit_every": 1, "initial": "auto"}),
     "no initial design": ("table", Contender("gp-c-ocba"), {"initial": 0}),
     "an empty list of pairs": ("table", Contender("equal", initial=[]), {}),
@@ -106,6 +110,7 @@ PROBLEMS: dict[str, Any] = {
     "family": small_problems.Family(),
     "numbered": small_problems.numbered(),
     "names": small_problems.names(1000),
+    "some names": small_problems.names(600),
 }
 
 

@@ -6,7 +6,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.base import Policy
 from argbest.policies.equal import Equal, Random
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 SETTING = Setting(np.full(3, 1 / 3), np.zeros((1, 3, 3)), np.ones(3, bool))
 BELIEF = BlockBelief(np.zeros((2, 3)), np.broadcast_to(np.eye(3), (2, 3, 3)), np.ones((2, 3)))
@@ -16,7 +16,7 @@ def propose(
     policy: Policy, count: np.ndarray, pending: np.ndarray, n: int, step: int = 0
 ) -> list[tuple[int, int]]:
     tally = Tally(count, np.zeros(count.shape), np.zeros(count.shape))
-    found = policy.propose(BELIEF, tally, pending, SETTING, Draws(1, Purpose.POLICY, step), n)
+    found = policy.propose(BELIEF, tally, pending, SETTING, StepDraws(1, Purpose.POLICY, step), n)
     return list(zip(found.alternative.tolist(), found.context.tolist(), strict=True))
 
 

@@ -11,7 +11,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.policies.confirm import Confirm, leaders
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 
 def belief_of(mean: Array, std: Array) -> CellBelief:
@@ -33,7 +33,7 @@ def ask(
     where = Setting(np.full(c, 1 / c), np.zeros((1, c, c)), np.ones(c, bool), excluded=excluded)
     tally = Tally(count, np.zeros(count.shape), np.zeros(count.shape))
     under_way = np.zeros_like(count) if pending is None else pending
-    found = policy.propose(belief, tally, under_way, where, Draws(0, Purpose.POLICY, step), n)
+    found = policy.propose(belief, tally, under_way, where, StepDraws(0, Purpose.POLICY, step), n)
     return list(zip(found.alternative.tolist(), found.context.tolist(), strict=True))
 
 

@@ -11,7 +11,7 @@ from argbest.core.decision import Decision
 from argbest.core.false_selection import balance
 from argbest.core.setting import Setting
 from argbest.policies.ocba import GPCOCBA
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 TRUTH = np.array([[1.0, 0.0], [0.4, 1.0], [0.0, 0.3]])
 NOISE = np.array([[1.0, 0.5], [0.6, 1.0], [1.5, 0.8]])
@@ -32,7 +32,7 @@ def counts_at_checkpoints() -> list[IntArray]:
         if n in CHECKPOINTS:
             kept.append(tally.count)
         belief = CellBelief(tally.mean, NOISE / tally.count, np.broadcast_to(NOISE, shape))
-        draws = Draws(np.arange(RUNS), Purpose.POLICY, n)
+        draws = StepDraws(np.arange(RUNS), Purpose.POLICY, n)
         found = policy.propose(belief, tally, nothing, setting, draws)
         decision = Decision(found.alternative[:, 0], found.context[:, 0])
         cell = (decision.alternative, decision.context)

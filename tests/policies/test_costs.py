@@ -26,7 +26,7 @@ from argbest.policies.ikg import IKG, LEVI, log_ikg
 from argbest.policies.ocba import COCBA, DSCO, GPCOCBA, OCBA, look_ahead, ocba_ratios
 from argbest.policies.top_two import TopTwo
 from argbest.problems.base import Problem
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 TRUTH = np.array([[1.0, 0.0], [0.4, 1.0], [0.0, 0.3]])
 NOISE = np.array([[1.0, 0.5], [0.6, 1.0], [1.5, 0.8]])
@@ -46,7 +46,7 @@ def setting(n_contexts: int, cost: Array | None = None) -> Setting:
 def decide(
     policy: Policy, belief: Belief, tally: Tally, cost: Array | None = None, *, n: int = 1, step: int = 0
 ) -> list[tuple[int, int]]:
-    where, draws = setting(tally.shape[-1], cost), Draws(0, Purpose.POLICY, step)
+    where, draws = setting(tally.shape[-1], cost), StepDraws(0, Purpose.POLICY, step)
     found = policy.propose(belief, tally, np.zeros_like(tally.count), where, draws, n)
     return list(zip(found.alternative.tolist(), found.context.tolist(), strict=True))
 
@@ -263,7 +263,7 @@ def test_top_two_samples_the_dear_side_by_the_root_of_its_cost() -> None:
     # Either side leads half of the time; with costs 4 and 1 the odds are 1/2 to 1, whoever leads.
     runs, shape = 20_000, (20_000, 2, 1)
     belief, none = CellBelief(np.zeros(shape), np.ones(shape), np.ones(shape)), np.zeros(shape, int)
-    where, draws = setting(1, np.array([[4.0], [1.0]])), Draws(np.arange(runs), Purpose.POLICY)
+    where, draws = setting(1, np.array([[4.0], [1.0]])), StepDraws(np.arange(runs), Purpose.POLICY)
     found = TopTwo().propose(belief, Tally(none, np.zeros(shape), np.zeros(shape)), none, where, draws)
     assert abs(np.mean(found.alternative == 0) - 1 / 3) < 4.5 * math.sqrt(2 / 9 / runs)  # false alarm 1e-5
 

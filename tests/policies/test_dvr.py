@@ -16,14 +16,14 @@ from argbest.errors import InputError
 from argbest.policies import dvr
 from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR, DVRM, DVRLoss, log_false_selection, log_reduction, log_tie_density
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 
 def decide(policy: Policy, belief: Belief, weights: Array, allowed: Array | None = None) -> tuple[int, int]:
     shape = belief.mean.shape
     may = np.ones(shape[1], bool) if allowed is None else allowed.astype(bool)
     where = Setting(weights, np.zeros((1, shape[1], shape[1])), may)
-    found = policy.propose(belief, empty(shape), np.zeros(shape, int), where, Draws(0, Purpose.POLICY))
+    found = policy.propose(belief, empty(shape), np.zeros(shape, int), where, StepDraws(0, Purpose.POLICY))
     return int(found.alternative[0]), int(found.context[0])
 
 
@@ -57,7 +57,7 @@ def literal(belief: BlockBelief, weights: Array) -> Array:
 
 @pytest.mark.parametrize("spread", [0.1, 3.0, 100.0])
 def test_bounds_rule_out_no_largest_value(spread: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dvr, "_SMALL", 0)
+    monkeypatch.setattr(dvr, "_SMALL_TABLE", 0)
     rng = np.random.default_rng(5)
     some = oracles.random_belief(rng, (30,), (6, 5))
     belief = BlockBelief(spread * some.mean, some.cov, some.noise)

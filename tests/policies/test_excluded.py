@@ -19,7 +19,7 @@ from argbest.policies.ikg import IKG, LEVI
 from argbest.policies.ocba import COCBA, DSCO, GPCOCBA, OCBA, ocba_ratios
 from argbest.policies.top_two import TopTwo
 from argbest.policies.two_stage import TS, TSPlus, second_stage
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 
 def setting(n_contexts: int, excluded: BoolArray | None = None, allowed: BoolArray | None = None) -> Setting:
@@ -45,7 +45,7 @@ def ask(
     if belief is None:
         belief = CellBelief(-tally.mean, np.ones(tally.shape), np.ones(tally.shape))
     under_way = np.zeros_like(tally.count) if pending is None else pending
-    draws = Draws(np.zeros(tally.shape[:-2], int), Purpose.POLICY, step)
+    draws = StepDraws(np.zeros(tally.shape[:-2], int), Purpose.POLICY, step)
     return policy.propose(belief, tally, under_way, where, draws, n)
 
 

@@ -8,7 +8,7 @@ from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.ocba import GPCOCBA
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 
 def tally_of(count: IntArray) -> Tally:
@@ -24,7 +24,7 @@ def setting(n_contexts: int, weights: Array | None = None) -> Setting:
 def decide(
     belief: Belief, count: IntArray, step: int = 0, where: Setting | None = None, n: int = 1
 ) -> Decision:
-    draws = Draws(np.zeros(count.shape[:-2], int) if count.ndim > 2 else 0, Purpose.POLICY, step)
+    draws = StepDraws(np.zeros(count.shape[:-2], int) if count.ndim > 2 else 0, Purpose.POLICY, step)
     pending = np.zeros_like(count)
     return GPCOCBA().propose(belief, tally_of(count), pending, where or setting(count.shape[-1]), draws, n)
 
@@ -126,12 +126,12 @@ def test_many_studies_at_once_equal_single_ones() -> None:
     rng = np.random.default_rng(5)
     mean, count = rng.integers(0, 3, (50, 3, 4)).astype(float), rng.integers(0, 3, (50, 3, 4))
     var = np.ones((50, 3, 4))  # whole numbers on purpose: many ties
-    draws = Draws(np.arange(50), Purpose.POLICY, 3)
+    draws = StepDraws(np.arange(50), Purpose.POLICY, 3)
     pending = rng.integers(0, 2, (50, 3, 4))
     many = GPCOCBA().propose(diagonal(mean, var), tally_of(count), pending, setting(4), draws, 3)
     assert many.alternative.shape == (50, 3)
     for i in range(50):
-        own = Draws(i, Purpose.POLICY, 3)
+        own = StepDraws(i, Purpose.POLICY, 3)
         one = GPCOCBA().propose(diagonal(mean[i], var[i]), tally_of(count[i]), pending[i], setting(4), own, 3)
         assert pairs(one) == pairs(Decision(many.alternative[i], many.context[i]))
 
@@ -151,7 +151,7 @@ def test_a_batch_conditions_on_its_earlier_decisions_and_on_what_is_pending() ->
     pending = np.zeros_like(count)
     for k, c in batch[:2]:
         pending[k, c] += 1
-    draws = Draws(0, Purpose.POLICY)
+    draws = StepDraws(0, Purpose.POLICY)
     rest = GPCOCBA().propose(belief, tally_of(count), pending, setting(5), draws, 2)
     assert pairs(rest) == batch[2:]
 

@@ -16,7 +16,7 @@ from argbest.errors import InputError
 from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR, DVRM
 from argbest.policies.ikg import IKG, LEVI, log_ikg
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 POLICIES: list[Policy] = [IKG(), IKG(lookahead=math.inf), LEVI(), DVR(), DVRM()]
 
@@ -42,7 +42,7 @@ def decide(
     shape = belief.mean.shape
     nothing = np.zeros(shape, int)
     tally = Tally(nothing, np.zeros(shape), np.zeros(shape))
-    draws = Draws(runs, Purpose.POLICY, step)
+    draws = StepDraws(runs, Purpose.POLICY, step)
     pending = nothing if pending is None else pending
     return policy.propose(belief, tally, pending, where or setting(shape[-1]), draws, n)
 

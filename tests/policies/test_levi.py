@@ -11,13 +11,13 @@ from argbest.core.knowledge_gradient import log_kg_here
 from argbest.core.setting import Setting
 from argbest.core.tally import empty
 from argbest.policies.ikg import LEVI
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 
 def decide(belief: Belief, weights: Array) -> tuple[int, int]:
     shape = belief.mean.shape
     where = Setting(weights, np.zeros((1, shape[1], shape[1])), np.ones(shape[1], bool))
-    found = LEVI().propose(belief, empty(shape), np.zeros(shape, int), where, Draws(0, Purpose.POLICY))
+    found = LEVI().propose(belief, empty(shape), np.zeros(shape, int), where, StepDraws(0, Purpose.POLICY))
     return int(found.alternative[0]), int(found.context[0])
 
 

@@ -7,7 +7,7 @@ from argbest import testing
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.confirm import Separate
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 COUNT = np.array([[5, 1, 9], [3, 1, 9], [4, 2, 0]])
 OPEN = np.array([[True, False, False], [True, False, True], [False, False, False]])
@@ -23,7 +23,7 @@ def ask(
         under_way[cell] += 1
     tally = Tally(COUNT.copy(), np.zeros((3, 3)), np.zeros((3, 3)))
     belief = belief_of(np.zeros((3, 3)), np.ones((3, 3)))
-    found = Separate(OPEN).propose(belief, tally, under_way, where, Draws(0, Purpose.POLICY, 0), n)
+    found = Separate(OPEN).propose(belief, tally, under_way, where, StepDraws(0, Purpose.POLICY, 0), n)
     assert np.array_equal(tally.count, COUNT)
     return list(zip(found.alternative.tolist(), found.context.tolist(), strict=True))
 

@@ -13,7 +13,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import empty
 from argbest.errors import InputError
 from argbest.policies.top_two import TopTwo
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 REDRAWS = 8
 
@@ -37,7 +37,7 @@ def decide(
     pending: IntArray | None = None,
 ) -> Decision:
     shape = belief.mean.shape
-    draws = Draws(3 + runs, Purpose.POLICY, step)
+    draws = StepDraws(3 + runs, Purpose.POLICY, step)
     pending = np.zeros(shape, int) if pending is None else pending
     return policy.propose(belief, empty(shape), pending, where or setting(shape[-1]), draws, n)
 
@@ -49,7 +49,7 @@ def pairs(decision: Decision) -> list[tuple[int, int]]:
 def literal(belief: Belief, weights: Array, beta: float, step: int) -> tuple[tuple[int, int], bool]:
     """The rule in loops for a single study, and whether it had to fall back on the closest pair."""
     n_alternatives, n_contexts = belief.mean.shape
-    draws = Draws(3, Purpose.POLICY, step)
+    draws = StepDraws(3, Purpose.POLICY, step)
     size = n_alternatives * n_contexts
 
     def leaders(number: int) -> list[int]:
@@ -183,7 +183,7 @@ class Recorder:
 
     def uniform(self, lane: int | IntArray = 0) -> Array:
         self.lanes += np.ravel(lane).tolist()
-        return Draws(0, Purpose.POLICY).uniform(lane)
+        return StepDraws(0, Purpose.POLICY).uniform(lane)
 
 
 def test_no_random_number_is_used_twice_in_a_batch() -> None:

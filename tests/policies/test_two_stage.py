@@ -12,7 +12,7 @@ from argbest.core.two_stage import constant_h, pointwise_law, pooled_law
 from argbest.errors import InputError
 from argbest.models.frequentist import Linear
 from argbest.policies.two_stage import TS, TSPlus, second_stage, worst_context
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 from argbest.testing import PERMUTATION, SCALE, SHIFT, assert_valid_policy
 
 BOTH = pytest.mark.parametrize("policy", [TS(), TSPlus()])
@@ -39,7 +39,7 @@ def propose(
     runs = np.arange(int(np.prod(tally.shape[:-2]))).reshape(tally.shape[:-2])
     none = np.zeros_like(tally.count)
     return policy.propose(
-        belief, tally, none if pending is None else pending, where, Draws(runs, Purpose.POLICY), n
+        belief, tally, none if pending is None else pending, where, StepDraws(runs, Purpose.POLICY), n
     )
 
 
@@ -119,7 +119,7 @@ def test_many_studies_at_once_equal_single_ones(policy: TS | TSPlus) -> None:
     many = policy.begin(setting(LINE), tally)
     assert many.shares is not None
     belief = CellBelief(tally.mean, np.ones(tally.shape), np.ones(tally.shape))
-    draws = Draws(np.arange(4), Purpose.POLICY)
+    draws = StepDraws(np.arange(4), Purpose.POLICY)
     together = many.propose(belief, tally, pending, setting(LINE, allowed), draws, 5)
     for run in range(4):
         one = Tally(tally.count[run], tally.mean[run], tally.m2[run])

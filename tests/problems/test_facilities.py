@@ -32,7 +32,7 @@ def demand_of(context: Any) -> tuple[Array, Array]:
 def test_the_truth_is_a_ratio_of_normal_probabilities(problem: Problem) -> None:
     stockout = problem.truths["stockout"]
     rng = np.random.default_rng(1)
-    for _ in range(25):
+    for _ in range(6):
         k, c = (int(rng.integers(n)) for n in problem.shape)
         mean, covariance = demand_of(problem.contexts.item(c))
         capacity = capacity_of(problem.alternatives.item(k))

@@ -43,7 +43,7 @@ def test_alternatives_that_share_seeds_have_the_correlation_stated(rho: float) -
 
 def test_with_seeds_of_their_own_the_noise_is_what_it_always_was() -> None:
     assert table()("b", 3, 9) == 6.0 + 3.0 * float(standard_normal(9))
-    assert table().sharing()("b", 3, 9) != table()("b", 3, 9)
+    assert table().with_shared_seeds()("b", 3, 9) != table()("b", 3, 9)
 
 
 def test_a_correlation_that_no_noise_can_have_is_refused() -> None:

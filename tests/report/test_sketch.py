@@ -10,7 +10,7 @@ import pytest
 from report.page_studies import hostile, line, mixed, told
 
 from argbest import Problem, Study
-from argbest.report import sketch, wording
+from argbest.report import sketch, svg, wording
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -109,7 +109,7 @@ def test_no_text_of_a_map_reaches_beyond_its_edges(make: Callable[[], Study]) ->
     for each, origin in texts:
         left, right = extent(each, origin)
         assert left >= 0, each.text
-        assert right <= sketch.WIDTH, each.text
+        assert right <= svg.WIDTH, each.text
 
 
 def test_wide_letters_are_shown_whole_where_they_fit_and_cut_by_their_width_where_not() -> None:

@@ -19,7 +19,7 @@ from argbest.answers.overview import overview
 from argbest.storage.sql import SQLStorage
 from argbest.studyfile import read
 
-WORKERS, BUDGET = 32, 150
+BUDGET = 150
 
 
 @pytest.fixture
@@ -41,15 +41,18 @@ def loaded(place: str) -> Iterator[Study]:
     "place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
 )
 @pytest.mark.parametrize("policy", ["gp-c-ocba", pytest.param("equal", marks=pytest.mark.slow)])
-def test_thirty_two_workers_lose_and_repeat_nothing(policy: str, place: str, tmp_path: Path) -> None:
-    found = mortal("crowd", place, tmp_path, WORKERS, BUDGET, policy)
-    assert found["exits"] == [0] * WORKERS, found["said"]
+@pytest.mark.parametrize("n_workers", [12, pytest.param(32, marks=pytest.mark.slow)])
+def test_a_crowd_of_workers_loses_and_repeats_nothing(
+    n_workers: int, policy: str, place: str, tmp_path: Path
+) -> None:
+    found = mortal("crowd", place, tmp_path, n_workers, BUDGET, policy)
+    assert found["exits"] == [0] * n_workers, found["said"]
     with loaded(place) as study:
         assert_nothing_lost(study, tmp_path / "log", BUDGET)
         workers = overview(study)["workers"]
     log = (tmp_path / "log").read_text().splitlines()
     assert len(log) == len(set(log)) == BUDGET  # nothing was simulated in vain
-    assert len(workers) == WORKERS
+    assert len(workers) == n_workers
     shares = [study._journal.ledger.trials.workers().count(w["name"]) for w in workers]
     assert sum(shares) == BUDGET
     assert sum(share > 0 for share in shares) >= CELLS  # so many were simulating at the same time

@@ -52,6 +52,9 @@ WRITING: dict[str, tuple[Arguments, list[str]]] = {
 }
 
 
+DEAR = ("demo", "experiments")  # run by the slow tests
+
+
 def call(*arguments: object) -> Result:
     words = [str(each) for each in arguments]
     if words[0] == "experiments":
@@ -69,7 +72,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=[pytest.mark.slow] * (each == "demo")) for each in WRITING]
+    "name", [pytest.param(each, marks=[pytest.mark.slow] * (each in DEAR)) for each in WRITING]
 )
 def test_a_full_disk_leaves_every_output_as_it_was(
     name: str, studied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -161,7 +164,6 @@ def test_all_files_are_written_by_one_function() -> None:
 UNREAD = """
 import json, os, sys
 from argbest.cli import main
-from experiments.__main__ import main as reproduce
 codes = []
 for arguments in json.load(sys.stdin):
     heard, said = os.pipe()
@@ -169,14 +171,23 @@ for arguments in json.load(sys.stdin):
     os.dup2(said, 1)
     os.close(said)
     try:
-        reproduce(arguments[1:]) if arguments[0] == "experiments" else main(arguments)
+        if arguments[0] == "experiments":
+            from experiments.__main__ import main as reproduce
+
+            reproduce(arguments[1:])
+        else:
+            main(arguments)
     except SystemExit as end:
         codes.append(end.code)
 print(json.dumps(codes), file=sys.stderr)
 """
 
 
-def test_commands_do_their_work_when_nobody_reads_what_they_say(studied: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dear", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_commands_do_their_work_when_nobody_reads_what_they_say(
+    dear: bool, studied: Path, tmp_path: Path
+) -> None:
+    writing = [WRITING[name] for name in WRITING if dear or name not in DEAR]
     out = tmp_path / "out"
     shutil.copytree(studied, out)
     (out / "study.db").unlink()
@@ -189,7 +200,7 @@ def test_commands_do_their_work_when_nobody_reads_what_they_say(studied: Path, t
         ["resume", place, "--budget", 14],
         ["worker", place, "--budget", 16, "--quiet"],
         ["ask", place, "-n", 3],
-        *([*arguments(out)] for arguments, _ in WRITING.values()),
+        *([*arguments(out)] for arguments, _ in writing),
         ["problems"],
         ["problems", "branin", "--json"],
         ["policies"],
@@ -210,7 +221,7 @@ def test_commands_do_their_work_when_nobody_reads_what_they_say(studied: Path, t
     assert "Broken" not in done.stderr
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stderr.splitlines()[-1]) == [0] * len(calls)
-    for _, names in WRITING.values():
+    for _, names in writing:
         assert all((out / each).stat().st_size > 3 for each in names)
     assert json.loads(call("status", place, "--json").stdout)["replications"] == 16
 

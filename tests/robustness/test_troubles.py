@@ -21,6 +21,7 @@ from watching import PATIENCE
 from argbest import Study
 from argbest.cli import main
 from argbest.storage import place as places
+from argbest.storage import schema
 from argbest.study import workers
 from argbest.studyfile import read
 
@@ -138,7 +139,7 @@ def test_tables_of_a_newer_version_are_left_alone(tmp_path: Path) -> None:
         assert "was written by a newer argbest: its tables have version 99" in line
     assert "newer argbest" in complaint(call("run", tmp_path / "study.toml"))
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE argbest_studies SET schema_version = 1")
+        database.execute("UPDATE argbest_studies SET schema_version = ?", (schema.version(),))
     assert intact(path)
 
 

@@ -94,7 +94,7 @@ def test_a_crowd_of_them_keeps_nobody_out(brief: LiveView, monkeypatch: pytest.M
         for said in UNFINISHED.values():
             clients(brief, stack, 50, said)
             answered(brief)
-            assert eventually(lambda: held(brief) <= application.MOST + 1)
+            assert eventually(lambda: held(brief) <= application.MOST_CONNECTIONS + 1)
     assert eventually(lambda: held(brief) <= 1)
     answered(brief)
 

@@ -130,7 +130,7 @@ def test_serving_changes_no_row(study: Study, file: Path) -> None:
 
 
 def test_four_workers_write_while_it_is_watched(file: Path) -> None:
-    create(file, budget=120)
+    create(file, budget=48)
     seen: list[tuple[int, int]] = []
 
     def has_reached(replications: int) -> bool:
@@ -140,19 +140,19 @@ def test_four_workers_write_while_it_is_watched(file: Path) -> None:
         return seen[-1] == (replications, replications)
 
     with serving(file) as view:
-        with crowd(file, 4, 120) as allow:
-            for replications in (30, 60, 120):
+        with crowd(file, 4, 48) as allow:
+            for replications in (24, 48):
                 allow(replications)
                 assert eventually(lambda n=replications: has_reached(n))  # type: ignore[misc]
         assert eventually(lambda: not any(w["alive"] for w in standing(view)["workers"]))
-        final, state = known(view, 120), standing(view)
+        final, state = known(view, 48), standing(view)
     assert seen == sorted(seen)
     assert state["finished"]
     assert len(state["workers"]) == 4
     loaded = Study.load(file)
     assert final["decisions"]["rows"] == [list(row) for row in loaded.selection().itertuples(index=False)]
     told = loaded.observations().to_dict("records")
-    assert len(told) == 120
+    assert len(told) == 48
     assert all(
         row["value"] == value(row["alternative"], {"load": row["context.load"]}, row["seed"]) for row in told
     )

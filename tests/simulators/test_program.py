@@ -101,7 +101,7 @@ def test_a_problem_tells_its_program_which_responses_to_read() -> None:
     ]
     assert Problem(["a", "b"], [1], own, goal="min cost").simulate is own
     assert Problem(["a", "b"], [1], program, goal="min").simulate is program
-    with_field = replace(program, field="cost")
+    with_field = python("print(1)", "{alternative}", "{context}", field="cost")
     assert Problem(["a", "b"], [1], with_field, goal="min cost").simulate is with_field
     with pytest.raises(
         InputError, match="field = 'cost' is for programs with one response, and here are cost, l"

@@ -94,7 +94,7 @@ def damaged(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(found)
 
 
-@pytest.mark.parametrize("cases", [100, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cases", [50, pytest.param(300, marks=pytest.mark.slow)])
 def test_damage_of_any_kind_is_answered_or_complained_about(cases: int, sound: Path, tmp_path: Path) -> None:
     content, ends = sound.read_bytes(), Counter[str]()
     for seed in range(cases):
@@ -112,7 +112,7 @@ def columns() -> Iterator[tuple[str, str]]:
         yield from ((table.name, column.name) for column in table.c if column.name != "id")
 
 
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("number", "table", "column"), [(i, *each) for i, each in enumerate(columns())])
 def test_a_row_that_holds_nonsense_is_complained_about(
     number: int, table: str, column: str, every: int, sound: Path, tmp_path: Path

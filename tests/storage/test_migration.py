@@ -45,6 +45,7 @@ def first_version(opened: Opened, url: str) -> None:
     storage = opened(url, name="one")
     with storage._way.connection() as connection:
         connection.exec_driver_sql("DROP TABLE argbest_designs")
+        connection.exec_driver_sql("ALTER TABLE argbest_observations DROP COLUMN further")
         connection.exec_driver_sql("UPDATE argbest_studies SET schema_version = 1")
     storage.close()
 

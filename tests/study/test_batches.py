@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from grids import mostly_slow
 from study.conftest import SHAPE, answer, assert_same_belief, problem, simulate, started, where
 
 from argbest import Study, TrialError
@@ -22,7 +23,9 @@ from argbest.storage.base import Event, Told
 from argbest.storage.memory import MemoryStorage
 from argbest.study.trial import record
 
-POLICY = pytest.mark.parametrize("policy", ["gp-c-ocba", "equal", "random"])
+POLICY = pytest.mark.parametrize(
+    "policy", mostly_slow(["gp-c-ocba", "equal", "random"], fast=["gp-c-ocba", "equal"])
+)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from grids import mostly_slow
 from study.conftest import TRUTH, answer, noise, pairs, problem, simulate, started
 
 from argbest import GP, Problem, RandomContexts, Study
 
 NUMBERS = ["mean", "gap", "gap_sd", "p_best", "expected_loss"]
-POLICY = pytest.mark.parametrize("policy", ["gp-c-ocba", "equal", "random"])
+POLICY = pytest.mark.parametrize(
+    "policy", mostly_slow(["gp-c-ocba", "equal", "random"], fast=["gp-c-ocba", "equal"])
+)
 
 
 def assert_sound(study: Study) -> None:

@@ -9,7 +9,7 @@ import pytest
 import argbest
 from argbest import Problem, Study, Trial
 from argbest.core.arrays import Array
-from argbest.core.noise import out
+from argbest.core.noise import clearly_beaten
 from argbest.policies.confirm import Separate
 from argbest.problems import design
 
@@ -64,7 +64,7 @@ def test_none_that_is_out_gets_a_second_replication(policy: str, model: str) -> 
     assert (study._tally.count == 1).sum() == K - 60
     total = 0
     for _ in range(4):
-        closed = out(study._tally)[:, 0]
+        closed = clearly_beaten(study._tally)[:, 0]
         total += int(closed.sum())
         assert not closed[np.argmax(truth)]
         chosen = told(study, study.ask(15))
@@ -88,7 +88,7 @@ def test_a_study_of_many_names_answers_with_pairs_seen_once(tmp_path: Path) -> N
 
 def test_a_policy_for_a_guarantee_may_ask_for_what_is_out() -> None:
     study = a_study(truths(), np.full(K, 0.3), "c-ocba", "independent").run(K + 60, batch=K)
-    closed = out(study._tally)
+    closed = clearly_beaten(study._tally)
     journal = study._journal
     trials = journal.ask(5, worker="by hand", policy=lambda _: Separate(closed))
     assert all(closed[study.problem.alternatives.index(trial.alternative), 0] for trial in trials)

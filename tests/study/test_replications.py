@@ -1,12 +1,17 @@
 """Replications in the order of their numbers, whatever the order in which they arrive."""
 
+import gc
+from collections.abc import Iterator
+from pathlib import Path
 from random import Random
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from argbest import Problem, Study
 from argbest.core.replications import PLACE, ReplicationStore
 from argbest.study.separations import InOrder
 
@@ -80,3 +85,34 @@ def test_numbers_that_are_never_asked_for_are_passed_over_however_many_there_are
     assert found.count[pair] == 1
     told.end(pair, 2**40, (2.0,))
     assert found.count[pair] == 3
+
+
+def held_by(thing: object) -> Iterator[Any]:
+    """Yield all that can be reached from a thing without going through classes, functions and modules."""
+    kinds = type, type(held_by), type(gc), type(gc.collect)
+    seen, waiting = {id(thing)}, [thing]
+    while waiting:
+        yield (each := waiting.pop())
+        news = [
+            part for part in gc.get_referents(each) if not isinstance(part, kinds) and id(part) not in seen
+        ]
+        seen.update(map(id, news))
+        waiting += news
+
+
+@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
+def test_a_value_is_kept_in_one_place(common: bool, tmp_path: Path) -> None:
+    """Whatever was asked for: tally, statistics of shared noise and tables are made from that place."""
+    problem = Problem(["a", "b"], [0.0, 1.0], lambda alternative, context, seed: float(seed))
+    study = Study(problem, storage=tmp_path / "study.db", common_random_numbers=common, policy="equal")
+    for i in range(12):
+        study.tell(study.ask_one(), 1000.0 + i**3)  # no mean of some is the value of another
+    wanted = 1000.0 + 5**3
+    study.ask()
+    study.guarantee()
+    assert wanted in study.observations()["value"].tolist()
+    found = list(held_by(study._journal))
+    arrays = [each for each in found if isinstance(each, np.ndarray) and each.dtype == float]
+    owners = {id(each if each.base is None else each.base) for each in arrays if np.any(each == wanted)}
+    assert len(owners) == 1
+    assert not [each for each in found if type(each) is float and each == wanted]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from grids import mostly_slow
 from study.conftest import ALTERNATIVES, answer, assert_same_frames, problem, simulate
 
 from argbest import GP, ExtremeContexts, InputError, Problem, StorageError, Study, TrialError, registry
@@ -27,7 +28,9 @@ def load(file: Path, **options: Any) -> Study:
     return Study.load(file, simulate=simulate, **options)
 
 
-@pytest.mark.parametrize("policy", PLAIN)
+@pytest.mark.parametrize(
+    "policy", mostly_slow(PLAIN, fast=["gp-c-ocba", "ikg", "top-two", "dvr-loss", "random", "c-ocba"])
+)
 def test_a_resumed_study_takes_the_next_decisions_of_an_uninterrupted_one(
     policy: str, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from study.conftest import noise
 from argbest import ExpectedPCS, Problem, Study, registry
 from argbest.core.setting import among_the_rest
 from argbest.policies.base import Policy
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 from argbest.study.ledger import SET_ASIDE_AFTER
 from argbest.theory import contention, forecast
 
@@ -163,7 +163,7 @@ def test_a_policy_decides_as_if_the_alternative_were_not_there(policy: str) -> N
     def proposed(study: Study, chosen: Policy) -> list[tuple[int, int]]:
         journal = study._journal
         belief = among_the_rest(study._learned().belief, study._ruled_out)
-        draws, setting = Draws(3, Purpose.POLICY, step=0), journal.open_setting()
+        draws, setting = StepDraws(3, Purpose.POLICY, step=0), journal.open_setting()
         found = chosen.propose(belief, study._tally, np.zeros(study.problem.shape, int), setting, draws, 12)
         return list(zip(found.alternative.tolist(), found.context.tolist(), strict=True))
 
@@ -192,7 +192,7 @@ def test_the_last_stage_confirms_nothing_against_what_cannot_be_selected() -> No
     study = told(LAST, **usual("gp"))
     confirm = registry.confirmation()
     belief = study._belief()
-    draws = Draws(0, Purpose.POLICY, step=0)
+    draws = StepDraws(0, Purpose.POLICY, step=0)
     setting = study._journal.open_setting()
     found = confirm.propose(belief, study._tally, np.zeros((3, 4), int), setting, draws, 4)
     assert set(found.alternative.tolist()) <= {0, 1}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grids import mostly_slow
 from study.conftest import assert_same_frames, problem, simulate
 from watching import PATIENCE, eventually, is_running
 
@@ -22,7 +23,11 @@ from argbest.study import runner, workers
 
 
 @pytest.mark.parametrize(
-    "policy", [name for name in registry.POLICIES if name not in ("ts", "ts-plus", "ocba")]
+    "policy",
+    mostly_slow(
+        (name for name in registry.POLICIES if name not in ("ts", "ts-plus", "ocba")),
+        fast=["gp-c-ocba", "ikg", "top-two", "dvr-loss", "equal", "c-ocba"],
+    ),
 )
 def test_a_pair_that_never_works_stops_no_policy(policy: str, tmp_path: Path) -> None:
     def hole(alternative: str, context: int, seed: int) -> float:

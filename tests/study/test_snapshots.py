@@ -19,6 +19,7 @@ from argbest.cli import main
 from argbest.core.replications import Replications
 from argbest.errors import DataNotice
 from argbest.storage import pages
+from argbest.storage.base import Told
 from argbest.storage.sql import SQLStorage
 from argbest.study import checking
 from argbest.study.checking import Snapshots
@@ -69,7 +70,9 @@ def known(study: Study) -> dict[str, Any]:
     def of(ledger: Ledger) -> dict[str, Any]:
         arrays, words = ledger.state()
         order = vars(ledger.in_order).items()
-        hidden = plain({n: v for n, v in order if n != "_store" and not isinstance(v, np.ndarray)})
+        hidden = plain(
+            {n: v for n, v in order if n not in ("_store", "goal") and not isinstance(v, np.ndarray)}
+        )
         shown = {"trials": list(map(repr, ledger.trials)), "records": list(map(repr, ledger.records))}
         made = {n: getattr(ledger, n) for n in ("design", "design_reason", "failed", "counts")}
         values = {n: _values(getattr(ledger.tally, n)) for n in ("common", "single")}
@@ -434,12 +437,18 @@ def test_a_storage_that_keeps_no_pages_works_as_before() -> None:
     assert known(again) == known(study)
 
 
-def test_events_come_back_from_pages_as_they_went_in() -> None:
+@pytest.mark.parametrize("n_responses", [1, 2, 4])
+@pytest.mark.parametrize("n_first", [2, 20])  # events of the first page: without and with some that are told
+def test_events_come_back_from_pages_as_they_went_in(n_first: int, n_responses: int) -> None:
     from argbest.testing.storages import example_events
 
-    events = [pages.without_params(event) for event in example_events(8)]
-    first = pages.page(events[:20], 0, "", {}, {})
-    second = pages.page(events[20:], 20, first.fingerprint, {"a": np.arange(3)}, {"b": 1})
+    events = [pages.without_params(event) for event in example_events(8, n_responses)]
+    first = pages.page(events[:n_first], 0, "", {}, {})
+    second = pages.page(events[n_first:], n_first, first.fingerprint, {"a": np.arange(3)}, {"b": 1})
     past, arrays, words = pages.read([first, second])
+    assert past.n_responses == n_responses
     assert list(map(repr, past.events())) == list(map(repr, events))
     assert (arrays["a"].tolist(), words, past.last()) == ([0, 1, 2], {"b": 1}, events[-1])
+    last_told = max(i for i, event in enumerate(events) if isinstance(event, Told))
+    third = pages.page(events[: last_told + 1], 0, "", {}, {})
+    assert pages.read([third])[0].last() == events[last_told]

@@ -1,6 +1,5 @@
 """The answer to a question: what to choose, how much that may lose, and how sure it is."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,43 +10,54 @@ import pandas as pd
 from argbest.answers import doubts, frames, rules
 from argbest.answers.halving import Halving
 from argbest.answers.halving import of_study as halving_of
-from argbest.answers.intervals import Estimate
+from argbest.answers.intervals import TAILS, Estimate
 from argbest.answers.tailoring import Tailoring
 from argbest.answers.tailoring import of_study as tailoring_of
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.certificate import Certificate
-from argbest.core.question import BEST, Question
-from argbest.core.questions.one_for_all import ValuesAlternatives
+from argbest.core.limits import NONE
+from argbest.core.question import BEST, Question, SaysChoices
+from argbest.core.questions.one_for_all import FindsTheWorst, ValuesAlternatives
 from argbest.core.questions.rule import NamesRules
 from argbest.core.questions.top import NamesSeveral
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE, usual_delta
+from argbest.errors import InputError
+from argbest.jsonable import records, values
+from argbest.lazy import later
 from argbest.problems.base import Problem
 from argbest.questions import question as question_of
 from argbest.questions import title
-from argbest.texts import Sentences, as_html, chance, first_of, number
+from argbest.texts import Sentences, chance, first_of, number
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from argbest.study.view import View
 
-_SHOWN = 6  # rows of a table in a notebook or a terminal
+_SHOWN_WRONG = 3  # sentences on where a rule is wrong
+ONE, EACH, SEVERAL, RULE, OTHER = "one for all", "one per context", "several per context", "rule", "other"
+_report = later("argbest.report.notebook")  # draws answers; above this room
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer(Sentences):
-    """What a study answers to a question; `str` says it in words, a notebook shows it as a table.
+    """What a study answers to a question; `str` says it in words, a notebook shows it, `plot` draws it.
 
-    ``choice`` is the label of one alternative, a list of labels (of `best` one per context, of `top` a tuple
-    per context), or a `Rule`. ``expected_loss`` is what it is expected to fall short of the right answer,
-    ``p_right`` the probability that it is the right one, ``p_within`` that it loses no more than ``delta``;
-    of questions with one choice per context these are averages by the weights. ``state`` is sure, equal or
-    open, as for contexts; a ``note`` says why a claim is not taken at its word. ``ties`` are other choices
-    that are as good, but for ``delta``. ``table`` has a row per alternative, per context or per end of the
-    rule. ``value`` is what the choice is worth, ``tailoring`` (of `best` and `overall`) what choosing per
-    context gains, ``price`` (of a rule) what the rule loses against the table.
+    ``choice`` is the label of one alternative, a list of labels (of `best` one per context, of `top` a
+    tuple per context), or a `ChosenRule`; ``form`` says which. ``expected_loss`` is what it is expected
+    to fall short of the right answer, ``p_right`` the probability that it is the right one, ``p_within``
+    that it loses no more than ``delta``; of questions with one choice per context these are averages by
+    the weights. ``state`` is sure, equal or open, as for contexts; a ``note`` says why a claim is not
+    taken at its word. ``ties`` are other choices that are as good, but for ``delta``: labels, or texts
+    such as "18: 21" where they belong to one context. ``table`` has a row per alternative, per context or
+    per end of the rule. ``value`` is what the choice is worth, ``tailoring`` (of `best` and `overall`)
+    what choosing per context gains, ``price`` (of a rule) what the rule loses against the table. ``view``
+    is the study when it was asked.
     """
 
     question: str
+    form: str
     choice: Any
     expected_loss: float
     p_right: float
@@ -58,12 +68,14 @@ class Answer(Sentences):
     ties: tuple[Any, ...]
     value: Estimate | None
     table: pd.DataFrame
+    bound: Question = field(repr=False)  # the question, put to the contexts of the study
+    view: "View" = field(repr=False)
+    words: str = ""  # the choice, where the question has words for it
     note: str = ""
     tailoring: Tailoring | None = None
     price: Estimate | None = None
     wrong: tuple[str, ...] = ()  # where a rule is surely wrong, in words
     unit: str = "reward"
-    halve: Callable[[], Halving | None] = field(default=lambda: None, repr=False)
 
     @cached_property
     def halving(self) -> Halving | None:
@@ -71,48 +83,66 @@ class Answer(Sentences):
 
         None where there is nothing to halve, or where it would take long to work out.
         """
-        return self.halve()
+        return halving_of(self.view, self.bound)
 
     @property
     def headline(self) -> str:
         """The choice in words."""
-        if isinstance(self.choice, rules.Rule):
+        if self.words:
+            return self.words
+        if self.form == RULE:
             return "; ".join(self.choice.sentences())
-        if isinstance(self.choice, list):
-            n = len(self.choice)
-            return f"one choice for each of {n} contexts (see `table`)" if n > 1 else str(self.choice[0])
-        return str(self.choice)
+        if self.form == ONE:
+            return str(self.choice)
+        n = len(self.table)
+        several = "a shortlist" if self.form == SEVERAL else "one choice"
+        return f"{several} for each of {n} contexts" if n > 1 else str(self.choice[0])
 
-    def __str__(self) -> str:
-        said = [f"{self.question}: {self.headline}"]
-        if self.value is not None:
-            said.append(f"{_VALUES.get(self.question.partition(':')[0], 'value')} {self.value}")
-        said.append(
-            f"expected loss {number(self.expected_loss, 2)}; P(right) {chance(self.p_right)}; "
-            f"P(loses at most {number(self.delta, 2)}) {chance(self.p_within)}: {self.state}"
-        )
+    @property
+    def meaning(self) -> str:
+        """What ``value`` is."""
+        return _VALUES.get(self.question.partition(":")[0], "value")
+
+    def details(self) -> list[str]:
+        """Return ties or the runner-up, what a rule costs and where it is wrong, and doubts, in words."""
+        said = []
         if self.ties:
             said.append(f"as good, but for {number(self.delta, 2)}: {first_of(list(map(str, self.ties)))}")
         elif self.runner_up is not None:
             said.append(f"runner-up: {self.runner_up}")
         if self.price is not None:
             said.append(f"price of simplicity, against the best of every context: {self.price}")
-        said += self.wrong[:3]
+        if self.wrong:
+            said += self.wrong[:_SHOWN_WRONG]
+            more = len(self.wrong) - _SHOWN_WRONG
+            said += [f"… and in {more} more contexts (see `wrong`)"] if more > 0 else []
+        return [*said, self.note] if self.note else said
+
+    def sentences(self) -> list[str]:
+        """Return all there is to say of the choice, the most important first."""
+        said = [] if self.value is None else [f"{self.meaning} {self.value}"]
+        said.append(
+            f"expected loss {number(self.expected_loss, 2)}; P(right) {chance(self.p_right)}; "
+            f"P(loses at most {number(self.delta, 2)}) {chance(self.p_within)}: {self.state}"
+        )
+        said += self.details()
         if self.tailoring is not None:
             said.append(str(self.tailoring))
-        if self.halving is not None and self.state == OPEN:
+        if self.state == OPEN and self.halving is not None:
             said.append(str(self.halving))
-        if self.note:
-            said.append(self.note)
-        return "\n".join(said)
+        return said
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.question}: {self.headline}", *self.sentences()])
 
     def plain(self) -> dict[str, Any]:
         """Return the answer as JSON-ready values."""
-        rule = self.choice if isinstance(self.choice, rules.Rule) else None
         more = self.halving
-        return {
+        tailoring = self.tailoring
+        found = {
             "question": self.question,
-            "choice": self.choice if rule is None else rule.sentences(),
+            "form": self.form,
+            "choice": self.choice.sentences() if self.form == RULE else self.choice,
             **{name: getattr(self, name) for name in ("expected_loss", "p_right", "p_within", "delta")},
             "state": self.state,
             "runner_up": self.runner_up,
@@ -120,20 +150,33 @@ class Answer(Sentences):
             "value": None if self.value is None else self.value._asdict(),
             "price": None if self.price is None else self.price._asdict(),
             "wrong": list(self.wrong),
-            "tailoring": None if self.tailoring is None else {
-                **self.tailoring.value._asdict(), "curve": self.tailoring.curve.to_dict("records")
+            "tailoring": None if tailoring is None else {
+                **tailoring.value._asdict(), "over": tailoring.single, "curve": records(tailoring.curve)
             },
             "replications_to_halve": None if more is None else more.plain,
             "note": self.note,
+            "table": records(self.table),
+            **({"python": self.choice.python()} if self.form == RULE else {}),
         }  # fmt: skip
+        return {name: values(each) for name, each in found.items()}
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table for files: of a rule column by column, several labels of a cell as one text."""
+        if self.form == RULE:
+            rule: rules.ChosenRule = self.choice
+            return rule.frame()
+        several = [n for n in self.table if len(self.table) and isinstance(self.table[n].iloc[0], tuple)]
+        texts = {str(n): [", ".join(map(str, each)) for each in self.table[n]] for n in several}
+        return self.table.assign(**texts)
+
+    def plot(self, *, theme: str | None = None) -> "Figure":
+        """Return a picture of the answer, a figure of matplotlib; ``theme`` is "light" or "dark"."""
+        figure: Figure = _report.plot_answer(self, theme=theme)
+        return figure
 
     def _repr_html_(self) -> str:
-        first, *rest = str(self).splitlines()
-        lines = "".join(f"<p>{as_html(line)}</p>" for line in rest)
-        shown = self.table.head(_SHOWN).to_html(index=False, escape=True, float_format=lambda x: number(x))
-        more = len(self.table) - _SHOWN
-        left = f"<p>… and {more} more rows</p>" if more > 0 else ""
-        return f"<p><b>{as_html(first)}</b></p>{lines}{shown}{left}"
+        shown: str = _report.of_answer(self)
+        return shown
 
 
 _VALUES = {
@@ -155,11 +198,15 @@ def of_study(view: "View", question: object = None, delta: float | None = None) 
 def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     problem = view.problem
     bound = problem.put(asked, view.inference.answered)
-    zone = (
-        usual_delta(view.knowledge.belief.mean, view.ruled_out, bound)
-        if delta is None
-        else view.indifference(delta)
-    )
+    if problem.limits and bound != BEST:
+        raise InputError(
+            f"limits go with the question {BEST.name!r} alone, not with {title(asked)!r}. Leave the limits "
+            "out: answer(..., limits=[])."
+        )
+    if bound == BEST or delta is not None:
+        zone = view.indifference(delta)
+    else:
+        zone = usual_delta(view.knowledge.belief.mean, view.ruled_out, bound)
     certificate = view.certificate(0.0) if bound == BEST else view.inference.certificate_of(bound, 0.0)
     common: dict[str, Any] = {
         "question": title(asked),
@@ -169,7 +216,8 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
         "p_within": _average(certificate, certificate.within(zone)),
         "note": doubts.sentence(view),
         "unit": problem.reward,
-        "halve": lambda: halving_of(view, bound),
+        "bound": bound,
+        "view": view,
     }
     common["state"] = _state(common)
     if offers(bound, ValuesAlternatives):
@@ -180,7 +228,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
         return Answer(**common, **_of_several(view, certificate, zone))
     if bound == BEST:
         return Answer(**common, **_of_contexts(view, certificate, zone))
-    return Answer(**common, **_of_another(certificate))
+    return Answer(**common, **_of_another(view, bound, certificate))
 
 
 def _named(rewards: Array, choice: IntArray) -> Array:
@@ -201,30 +249,42 @@ def _state(said: dict[str, Any]) -> str:
 
 def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> dict[str, Any]:
     """Return what is said of one alternative for all contexts."""
-    problem, values, chosen = view.problem, certificate.drawn_values, int(certificate.choice)
+    problem, worth, chosen = view.problem, certificate.drawn_values, int(certificate.choice)
     sign = _sign(problem, bound)
-    largest = values.max(axis=1, keepdims=True)
-    best = values == largest
-    chance_of = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
-    loss = (largest - values).mean(axis=0)
+    largest = worth.max(axis=1, keepdims=True)
+    chance_of = (worth == largest).mean(axis=0)  # equal ones are right, each of them
+    loss = (largest - worth).mean(axis=0)
     order = np.argsort(loss, kind="stable")
     order = np.concatenate([[chosen], order[order != chosen]])
-    low, high = np.quantile(sign * values, [0.05, 0.95], axis=0)
+    low, high = np.quantile(sign * worth, TAILS, axis=0)
     labels = problem.alternatives.labels
     frame = problem.alternatives.frame(order)
-    frame["value"], frame["low"], frame["high"] = (sign * values.mean(axis=0))[order], low[order], high[order]
+    frame["value"], frame["low"], frame["high"] = (sign * worth.mean(axis=0))[order], low[order], high[order]
+    if offers(bound, FindsTheWorst):
+        frame["worst_context"], frame["p_worst"] = _worst(view, bound, certificate, order)
     frame["expected_loss"], frame["p_right"] = loss[order], chance_of[order]
-    alike = np.mean(np.abs(values - values[:, [chosen]]) <= zone, axis=0) >= LEVEL
+    alike = np.mean(np.abs(worth - worth[:, [chosen]]) <= zone, axis=0) >= LEVEL
     ties = tuple(labels[k] for k in order[1:] if alike[k])
     rival = None if len(order) < 2 else labels[order[1:][np.argmax(chance_of[order[1:]])]]
     return {
+        "form": ONE,
         "choice": labels[chosen],
         "runner_up": rival,
         "ties": ties,
-        "value": Estimate.of(values[:, chosen], sign),
+        "value": Estimate.of(worth[:, chosen], sign),
         "table": frame,
         "tailoring": tailoring_of(view) if bound.name == "overall" else None,
     }
+
+
+def _worst(
+    view: "View", bound: FindsTheWorst, certificate: Certificate, order: IntArray
+) -> tuple[list[Any], Array]:
+    """Return the context that most often settles the value of each alternative, and how often it does."""
+    found = certificate.of_draws(lambda some: bound.worst_contexts(some).astype(float))[:, order]
+    times = np.apply_along_axis(np.bincount, 0, found.astype(int), minlength=view.problem.n_contexts)
+    labels = view.problem.contexts.labels
+    return [labels[c] for c in times.argmax(axis=0).tolist()], np.asarray(times.max(axis=0) / len(found))
 
 
 def _sign(problem: Problem, bound: Question) -> int:
@@ -236,22 +296,53 @@ def _sign(problem: Problem, bound: Question) -> int:
 
 def _of_contexts(view: "View", certificate: Certificate, zone: float) -> dict[str, Any]:
     """Return what is said of one alternative per context."""
-    frame = frames.selection(view, zone)
-    draws = certificate.of_draws(lambda some: _named(some, certificate.choice))
+    frame, limits = frames.selection(view, zone), bool(view.problem.limits)
+    chosen = np.maximum(certificate.choice, 0)
+    draws = certificate.of_draws(lambda some: _named(some[..., 0, :, :] if limits else some, chosen))
+    counted = np.where(certificate.choice == NONE, 0.0, certificate.counted)
     return {
+        "form": EACH,
         "choice": frame["selected"].tolist(),
         "runner_up": None,
-        "ties": (),
-        "value": Estimate.of(draws @ certificate.counted, view.problem.sign),
+        "ties": () if limits else _ties(view, certificate, chosen, frame["state"] == EQUAL, zone),
+        "value": Estimate.of(draws @ (counted / counted.sum()), view.problem.sign) if counted.any() else None,
         "table": frame,
-        "tailoring": tailoring_of(view),
+        "tailoring": None if limits else tailoring_of(view),
     }
 
 
-def _of_another(certificate: Certificate) -> dict[str, Any]:
+def _ties(
+    view: "View", certificate: Certificate, last: IntArray, where: "pd.Series[bool]", zone: float
+) -> tuple[str, ...]:
+    """Return, in words, which alternatives are as good as the last one chosen of every context."""
+    contexts = np.flatnonzero(where)
+    if not len(contexts):
+        return ()
+
+    def alike(some: Array) -> Array:
+        apart = np.abs(some[..., contexts] - _named(some, last)[..., None, contexts])
+        return (apart <= zone).astype(float)
+
+    equal = certificate.of_draws(alike).mean(axis=0) >= LEVEL  # [alternative, context]
+    equal[last[contexts], np.arange(len(contexts))] = False
+    labels, names = view.problem.alternatives.labels, view.problem.contexts.labels
+    return tuple(
+        f"{names[c]}: {' or '.join(str(labels[k]) for k in np.flatnonzero(equal[:, i]))}"
+        for i, c in enumerate(contexts.tolist())
+        if equal[:, i].any()
+    )
+
+
+def _of_another(view: "View", bound: Question, certificate: Certificate) -> dict[str, Any]:
     """Return what can be said of any question: its choice as it is, part by part."""
     table = pd.DataFrame({"expected_loss": certificate.expected_loss, "p_right": certificate.pcs})
+    problem, words = view.problem, ""
+    if offers(bound, SaysChoices):
+        labels = [tuple(map(str, axis.labels)) for axis in (problem.alternatives, problem.contexts)]
+        words = bound.words(certificate.choice, *labels)
     return {
+        "form": OTHER,
+        "words": words or str(certificate.choice.tolist()),
         "choice": certificate.choice.tolist(),
         "runner_up": None,
         "ties": (),
@@ -276,15 +367,20 @@ def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str
     frame["p_within"] = certificate.within(zone)
     frame["state"] = certificate.states(zone)
     return {
-        "choice": frame["selected"].tolist(), "runner_up": None, "ties": (), "value": None, "table": frame,
-    }  # fmt: skip
+        "form": SEVERAL,
+        "choice": frame["selected"].tolist(),
+        "runner_up": None,
+        "ties": _ties(view, certificate, chosen[-1], frame["state"] == EQUAL, zone),
+        "value": None,
+        "table": frame,
+    }
 
 
 def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[str, Any]:
     """Return what is said of a rule: its value, what it loses against the table, and where it is wrong."""
     problem, shares = view.problem, bound.contexts.shares
     tree = bound.tree(view.belief)
-    rule = rules.Rule(tree, problem.alternatives, problem.contexts)
+    rule = rules.ChosenRule(tree, problem.alternatives, problem.contexts)
     named: IntArray = bound.conditions.choices(tree)
 
     def worth(some: Array) -> Array:
@@ -294,27 +390,27 @@ def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[
     drawn = certificate.of_draws(worth)
     rows = []
     for (path, label), (_, inside) in zip(rule.ends, bound.ends(tree), strict=True):
-        words = " and ".join(rules.clauses(path)) or "always"
-        rows.append((words, label, int(inside.sum()), float(shares[inside].sum())))
+        rows.append((rules.where(path), label, int(inside.sum()), float(shares[inside].sum())))
     table = pd.DataFrame(rows, columns=["where", "selected", "n_contexts", "weight"])
     return {
+        "form": RULE,
         "choice": rule,
         "runner_up": None,
         "ties": (),
         "value": Estimate.of(drawn[:, 0], problem.sign),
         "table": table,
-        "price": Estimate.of(drawn[:, 1] - drawn[:, 0]),
-        "wrong": tuple(_surely_wrong(view, named)),
+        "price": Estimate.of(np.maximum(drawn[:, 1] - drawn[:, 0], 0.0)),  # less than 0 is rounding
+        "wrong": tuple(
+            f"in context {problem.contexts.labels[c]} it is surely wrong: {problem.alternatives.labels[k]} "
+            f"is better than {problem.alternatives.labels[named[c]]}"
+            for c, k in surely_wrong(view, named).items()
+        ),
     }
 
 
-def _surely_wrong(view: "View", named: IntArray) -> list[str]:
-    """Return, in words, the contexts in which another alternative is surely better than that of the rule."""
-    certificate, labels = view.certificate(0.0), view.problem.alternatives.labels
+def surely_wrong(view: "View", named: IntArray) -> dict[int, int]:
+    """Return the contexts in which another alternative is surely better than that named, and which one."""
+    certificate = view.certificate(0.0)
     right = certificate.certainty.good_probability(named, 0.0)
-    best = certificate.choice
-    return [
-        f"in context {view.problem.contexts.labels[c]} it is surely wrong: {labels[best[c]]} is better than "
-        f"{labels[named[c]]}"
-        for c in np.flatnonzero((right <= 1.0 - LEVEL) & (best != named)).tolist()
-    ]
+    wrong = (right <= 1.0 - LEVEL) & (certificate.choice != named) & (certificate.selected >= 0)
+    return {c: int(certificate.choice[c]) for c in np.flatnonzero(wrong).tolist()}

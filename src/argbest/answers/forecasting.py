@@ -257,7 +257,7 @@ def _paths(
     while np.sum(open_ & (further < horizon)) > spare:
         if time.monotonic() > until:
             raise TimeoutError("the forecast takes too long.")
-        draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
+        draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
         batch = view.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         belief, value, m = next_replications(belief, decision, truth, further, generator.standard_normal(n))

@@ -27,7 +27,7 @@ from argbest.texts import Sentences
 if TYPE_CHECKING:
     from argbest.study.view import View
 
-_LOOK = 1.12  # numbers of replications at which the loss is looked at grow by this factor
+_GROWTH_BETWEEN_LOOKS = 1.12  # numbers of replications at which the loss is looked at grow by this factor
 _DRAWS = 64  # per path and look
 _SECONDS = 5.0  # after which it is given up
 
@@ -53,7 +53,7 @@ class Halving(Sentences):
 
 def of_study(view: "View", question: Question) -> Halving | None:
     """Return how many more replications halve the expected loss; None where it is 0, or that takes long."""
-    if not forecasting.is_quick(view):
+    if view.problem.limits or not forecasting.is_quick(view):
         return None
     return _halving(view, question)
 
@@ -78,7 +78,7 @@ def _halving(view: "View", question: Question) -> Halving | None:
     while further.min() < horizon:
         if time.monotonic() > until:
             return None
-        draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
+        draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
         batch = policy.propose(among_the_rest(belief, out), tally, nothing, shown, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         belief, value, m = forecasting.next_replications(
@@ -87,7 +87,7 @@ def _halving(view: "View", question: Question) -> Halving | None:
         tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))
         further = further + m
         if further.mean() >= due:
-            due = max(due + 1.0, _LOOK * due)
+            due = max(due + 1.0, _GROWTH_BETWEEN_LOOKS * due)
             seen.append(
                 (float(further.mean()), float(_losses(question, belief, out, view.problem.weights).mean()))
             )

@@ -8,7 +8,7 @@ from argbest.core.arrays import Array
 from argbest.core.states import INTERVAL
 from argbest.texts import number
 
-_TAILS = (1 - INTERVAL) / 2, (1 + INTERVAL) / 2
+TAILS = (1 - INTERVAL) / 2, (1 + INTERVAL) / 2
 
 
 class Estimate(NamedTuple):
@@ -21,7 +21,7 @@ class Estimate(NamedTuple):
     @classmethod
     def of(cls, draws: Array, sign: int = 1) -> "Estimate":
         """Return the estimate from draws [draw], each times the sign."""
-        low, high = np.quantile(sign * draws, _TAILS).tolist()
+        low, high = np.quantile(sign * draws, TAILS).tolist()
         return cls(float(sign * draws.mean()), low, high)
 
     def __str__(self) -> str:

@@ -29,6 +29,6 @@ def reported_mean(mean: Array, sd: Array, *, rate: bool) -> Array:
 
 def reported_interval(mean: Array, sd: Array, level: float, *, rate: bool) -> tuple[Array, Array]:
     """Return the ends of the interval that holds the mean reward with probability ``level``."""
-    reach = ndtri((1 + level) / 2) * sd
-    low, high = mean - reach, mean + reach
+    half_width = ndtri((1 + level) / 2) * sd
+    low, high = mean - half_width, mean + half_width
     return (np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)) if rate else (low, high)

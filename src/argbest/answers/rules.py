@@ -1,22 +1,24 @@
-"""A rule in words, as a diagram, as Python and as a table; and what it says of contexts never simulated."""
+"""A rule in words, as Python and as a table; and what it says of contexts never simulated."""
 
-import csv
-import io
 import keyword
-import re
+import math
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pandas as pd
+
 from argbest.core.questions.trees import Condition, Leaf, Split, Tree, Value
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Item
-from argbest.texts import Sentences, number
+from argbest.table_files import to_csv
+from argbest.texts import Sentences
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rule(Sentences):
+class ChosenRule(Sentences):
     """A few conditions on the columns of a context that say which alternative to take."""
 
     tree: Tree
@@ -35,8 +37,8 @@ class Rule(Sentences):
             raise InputError(
                 f"got the context {context!r} without {missing[0]!r}, which the rule asks for. Add it."
             )
-        for column in asked:
-            if column in self._numbers and (isinstance(row[column], str) or row[column] is None):
+        for column in sorted(asked & self._numbers):
+            if not _is_number(row[column]):
                 raise InputError(
                     f"got {column}={row[column]!r}; the rule compares it with a number. Give one."
                 )
@@ -70,7 +72,7 @@ class Rule(Sentences):
 
     def sentences(self) -> list[str]:
         """Return the rule in words, one sentence per end."""
-        return [f"{' and '.join(clauses(path)) or 'always'}: {label}" for path, label in self.ends]
+        return [f"{where(path)}: {label}" for path, label in self.ends]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -79,21 +81,43 @@ class Rule(Sentences):
         """Return the rule as the text of a Python function of the columns that it asks for."""
         if not name.isidentifier() or keyword.iskeyword(name):
             raise InputError(f"got name={name!r}; expected the name of a Python function.")
-        columns = {each.column: None for each in self.conditions}
-        arguments = _arguments(list(columns))
-        body = _body(self.tree, arguments, self.alternatives, 1)
-        return "\n".join([f"def {name}({', '.join(arguments.values())}):", *body]) + "\n"
+        arguments = _arguments(list(dict.fromkeys(each.column for each in self.conditions)))
+        renamed = [f"{word}: {column!r}" for column, word in arguments.items() if word != column]
+        lines = [f"def {name}({', '.join(arguments.values())}):", *(f"    # {each}" for each in renamed)]
+        return "\n".join([*lines, *_body(self.tree, arguments, self.alternatives, 1)]) + "\n"
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row per end: its conditions in words and column by column, and its alternative.
+
+        A number is at least "from" and less than "below", a name is one of "is" and none of "is not"; empty
+        says nothing.
+        """
+        rows = []
+        for path, label in self.ends:
+            row: dict[str, object] = {"where": where(path)}
+            for column in dict.fromkeys(each.column for each in self.conditions):
+                low, high = _range(path, column)
+                names = [(held, each.names) for each, held in path if each.column == column and each.names]
+                said = {
+                    "from": low, "below": high,
+                    "is": "; ".join(str(n) for held, some in names if held for n in some) or None,
+                    "is not": "; ".join(str(n) for held, some in names if not held for n in some) or None,
+                }  # fmt: skip
+                kinds = ("from", "below") if column in self._numbers else ("is", "is not")
+                row |= {f"{column} {kind}": said[kind] for kind in kinds}
+            rows.append(row | {"alternative": label})
+        return pd.DataFrame(rows)
 
     def csv(self) -> str:
-        """Return the rule as a table: a row per end, its conditions in words and its alternative."""
-        file = io.StringIO()
-        depth = max(self.tree.depth, 1)
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*(f"condition_{i + 1}" for i in range(depth)), "alternative"])
-        for path, label in self.ends:
-            said = clauses(path)
-            writer.writerow([*said, *[""] * (depth - len(said)), label])
-        return file.getvalue()
+        """Return `frame` as the text of a CSV file."""
+        return to_csv(self.frame())
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return not isinstance(value, str) and math.isfinite(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _conditions(tree: Tree) -> Iterator[Condition]:
@@ -115,40 +139,48 @@ def _paths(tree: Tree) -> Iterator[tuple[tuple[tuple[Condition, bool], ...], Lea
 def condition_in_words(condition: Condition, *, held: bool = True) -> str:
     """Return a condition as "arrivals < 45", or what is so where it does not hold: "arrivals ≥ 45"."""
     if condition.below is not None:
-        return f"{condition.column} {'<' if held else '≥'} {number(condition.below, 4)}"
+        return f"{condition.column} {'<' if held else '≥'} {_exactly(condition.below)}"
     if len(condition.names) == 1:
         return f"{condition.column} is {'' if held else 'not '}{condition.names[0]}"
-    return f"{condition.column} is {'' if held else 'not '}one of {', '.join(map(str, condition.names))}"
+    several = "one" if held else "none"
+    return f"{condition.column} is {several} of {', '.join(map(str, condition.names))}"
 
 
-def clauses(path: tuple[tuple[Condition, bool], ...]) -> list[str]:
-    """Return the conditions on the way to an end, those on the same number in one: "16 ≤ rate < 24"."""
+def where(path: tuple[tuple[Condition, bool], ...]) -> str:
+    """Return the conditions on the way to an end in words; those on one number in one: "16 ≤ rate < 24"."""
     said: dict[object, str] = {}
     for condition, held in path:
         if condition.below is None:
             said[condition] = condition_in_words(condition, held=held)
             continue
-        own = [
-            (each.below, it)
-            for each, it in path
-            if each.column == condition.column and each.below is not None
-        ]
-        high = min((below for below, it in own if it), default=None)
-        low = max((below for below, it in own if not it), default=None)
-        if low is None or high is None:
+        low, high = _range(path, condition.column)
+        if low is not None and high is not None:
+            said[condition.column] = f"{_exactly(low)} ≤ {condition.column} < {_exactly(high)}"
+        else:
             ends = Condition(condition.column, below=high if low is None else low)
             said[condition.column] = condition_in_words(ends, held=low is None)
-        else:
-            said[condition.column] = f"{number(low, 4)} ≤ {condition.column} < {number(high, 4)}"
-    return list(said.values())
+    return " and ".join(said.values()) or "always"
+
+
+def _range(path: tuple[tuple[Condition, bool], ...], column: str) -> tuple[float | None, float | None]:
+    """Return the least value of a column and the first that is too large on the way to an end."""
+    own = [(each.below, held) for each, held in path if each.column == column and each.below is not None]
+    low = max((below for below, held in own if not held), default=None)
+    return low, min((below for below, held in own if held), default=None)
+
+
+def _exactly(threshold: float) -> str:
+    """Return a threshold with all digits that it has: fewer might put a context on the other side."""
+    return f"{threshold:.0f}" if threshold.is_integer() and abs(threshold) < 1e15 else repr(threshold)
 
 
 def _arguments(columns: list[str]) -> dict[str, str]:
     """Return names of arguments for columns, which may be called anything."""
     found: dict[str, str] = {}
     for column in columns:
-        word = re.sub(r"\W", "_", column)
-        word = f"_{word}" if not word or word[0].isdigit() or keyword.iskeyword(word) else word
+        # Python takes identifiers of the same compatible form for one.
+        word = "".join(c if f"_{c}".isidentifier() else "_" for c in unicodedata.normalize("NFKC", column))
+        word = word if word.isidentifier() and not keyword.iskeyword(word) else f"_{word}"
         while word in found.values():
             word += "_"
         found[column] = word

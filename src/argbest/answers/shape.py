@@ -15,7 +15,7 @@ from argbest.core.tally import EQUAL, Tally
 Rewards: TypeAlias = Mapping[tuple[int, int], Sequence[float]]  # of each pair, in their order
 
 # Mean, standard deviation and skewness of `_outlying` for 3 to 15 normal rewards, from 2,000,000 draws each.
-FEWEST, _MOST, _PART = 3, 15, 8
+FEWEST, _LONGEST_ROW, _SHORTEST_PART = 3, 15, 8
 _MEAN = np.array(
     [4.0385, 2.4530, 1.9308, 1.6825, 1.5373, 1.4429, 1.3766, 1.3275, 1.2897, 1.2596, 1.2354, 1.2151, 1.1982]
 )
@@ -83,7 +83,7 @@ def _scores(rewards: Rewards, shape: tuple[int, ...]) -> tuple[Array, Array, Arr
     """Return weighted T less its mean, its standard deviation and its third cumulant, of every pair."""
     parts: dict[tuple[int, int, int], Sequence[float]] = {}
     for (k, c), values in rewards.items():
-        n = len(values) // _PART if len(values) > _MOST else 1
+        n = len(values) // _SHORTEST_PART if len(values) > _LONGEST_ROW else 1
         ends = [len(values) * i // n for i in range(n + 1)]
         parts |= {(k, c, i): values[ends[i] : ends[i + 1]] for i in range(n)}
     total, scale, third = np.zeros((3, *shape))

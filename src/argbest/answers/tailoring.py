@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from argbest.study.view import View
 
 _DRAWS = 512  # joint draws behind it: more would not change two digits
-_MOST = 5  # alternatives of the curve
+_LONGEST_CURVE = 5  # alternatives of the curve
 _NEARLY_ALL = 0.95  # of the value: so many alternatives are enough
 
 
@@ -76,7 +76,7 @@ def of_draws(draws: Array, weights: Array, single: int, labels: tuple[object, ..
     below = (draws @ weights).max(axis=-1)  # the best single alternative of each draw
     chosen, reached = [single], draws[:, single]
     rows = [(1, labels[single], *Estimate.of(reached @ weights - below))]
-    while len(chosen) < min(_MOST, draws.shape[1]):
+    while len(chosen) < min(_LONGEST_CURVE, draws.shape[1]):
         gains = np.array(
             [np.maximum(reached, draws[:, k]).mean(axis=0) @ weights for k in range(draws.shape[1])]
         )

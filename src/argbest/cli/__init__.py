@@ -23,11 +23,12 @@ _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 _MOVED = {"paper": "the paper's figures are made by `python -m experiments`, in a clone of the repository."}
 _GROUPS = {
     "Study": ("demo", "init", "run", "resume", "worker", "ask", "tell", "submit", "task"),
-    "Results": ("status", "report", "serve", "export", "analyze", "check"),
+    "Results": ("status", "answer", "report", "serve", "export", "analyze", "check"),
     "Research": ("compare", "policies", "models", "problems"),
 }
 _MODULES = {
     "analyze": "analyze",
+    "answer": "answer",
     "compare": "compare",
     "results": "check export report serve status",
     "running": "resume run submit task worker",

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from argbest.cli.stored import MOST_ROWS, short_labels, standing
-from argbest.cli.terminal import drawn, list_written, listed, note, numbers, prepare, say, show_json, table
+from argbest.cli.answer import show_question
+from argbest.cli.stored import MOST_ROWS, choice_text, in_digits, short_labels, standing
+from argbest.cli.terminal import drawn, list_written, listed, note, prepare, say, show_json, table
 from argbest.errors import InputError
 from argbest.options import POLICY
-from argbest.texts import chance
+from argbest.texts import chance, number
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -55,7 +56,8 @@ _column = partial(click.option, metavar="COL")
 @click.option(
     "--question",
     metavar="NAME",
-    help="What is to be chosen, such as overall.  [default: the best of each context]",
+    help="What is to be chosen: overall, worst-case, regret, top:m=3, most-probable-best or rule:depth=2.  "
+    "[default: the best of each context]",
 )
 @_column("--weights", help="Column with the weight of each context.")
 @_column("--categorical", multiple=True, help="Column whose numbers are names, not amounts; may be repeated.")
@@ -127,10 +129,14 @@ def analyze(
     remarks = [*found.notes, *notes(study)]
     for each in remarks:
         note(each)
+    asked = None if question is None else study.answer(delta=delta or None)
     answer = analysis(study, remarks, delta=delta, n_next=n_next)
+    answer |= {} if asked is None else {"answer": asked.plain()}
     if as_json:
         show_json(answer)
     else:
+        if asked is not None:
+            show_question(asked)
         _show(study, answer, delta)
     if out is not None:
         _write(study, answer, out, quiet=as_json)
@@ -159,13 +165,15 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     problem, certificate = study.problem, study.certificate(delta)
     short, contexts = short_labels(problem), curves.row_labels(problem.contexts)
     heading = curves.side(problem.contexts).title
+    kept, kept_titles = (["p_feasible"], ["P(feasible)"]) if problem.limits else ([], [])
     rows = [
         (
             label,
-            short[row["selected"]],
-            short[row["runner_up"]],
-            *numbers((row["mean"], row["gap"])),
+            choice_text(short, row, limits=bool(problem.limits)),
+            short.get(row["runner_up"], "-"),
+            *(in_digits(row[name], number) for name in ("mean", "gap")),
             chance(p),
+            *(in_digits(row[name], chance) for name in kept),
             row["state"],
         )
         for label, row, p in zip(contexts, answer["selection"], certificate.pcs.tolist(), strict=True)
@@ -176,7 +184,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
             problem.name, answer["replications"], *problem.shape
         )
     )
-    _table((heading, "selected", "runner-up", "mean", "gap", right, "state"), rows, "contexts")
+    _table((heading, "selected", "runner-up", "mean", "gap", right, *kept_titles, "state"), rows, "contexts")
     say(f"certificate: {certificate}", f"contexts: {standing(study, delta or None)}")
     say(f"without a model: {answer['guarantee']['said']}", *answer["guarantee"]["notes"])
     if answer["until"] is not None:

@@ -170,11 +170,14 @@ def _show(
         "P_all": _pairs(last, "p_all", ".3f"),
         f"PGS({delta:g})": [f"{value:.3f}" for value in last["pgs"]],
         "EOC": _pairs(last, "eoc", ".2g"),
+        "infeasible": _pairs(last, "infeasible", ".3f"),
         "claim": [f"{value:.3f}" for value in last["certificate"]],
         "CPU s": [f"{value * results.macroreps:.3g}" for value in last["seconds"]],
     }
     if not delta:
         del columns["PGS(0)"]
+    if last["infeasible"].isna().all():  # no limits
+        del columns["infeasible"]
     claimed = bool(last["certificate"].notna().any())
     if not claimed:
         del columns["claim"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
 
 _TABLES = ("observations", "trials", "selection", "allocation", "posterior")
-_FORMATS = (".csv", ".parquet", ".json")
+FORMATS = (".csv", ".parquet", ".json")
 
 
 @click.command()
@@ -193,15 +193,15 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
 def export(storage: str, name: str, table: str, out: Path | None) -> None:
     """Write a table of the study in STORAGE as a CSV, Parquet or JSON file."""
     path = out or Path(f"{table}.csv")
-    if path.suffix not in _FORMATS:
-        raise InputError(f"cannot write {path.name!r}; give a name that ends in {', '.join(_FORMATS)}.")
+    if path.suffix not in FORMATS:
+        raise InputError(f"cannot write {path.name!r}; give a name that ends in {', '.join(FORMATS)}.")
     study = load(storage, name)
     frame = study.trials(details=True) if table == "trials" else getattr(study, table)()
-    files.write(path, _content(frame, path.suffix))
+    files.write(path, content(frame, path.suffix))
     echo(f"written: {path} ({len(frame)} rows)")
 
 
-def _content(frame: "pd.DataFrame", form: str) -> str | bytes:
+def content(frame: "pd.DataFrame", form: str) -> str | bytes:
     """Return what a file of the table holds; JSON has every number exact."""
     if form == ".csv":
         from argbest.table_files import to_csv

@@ -4,7 +4,6 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from math import isnan
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -86,21 +85,33 @@ def resume_command(storage: str, name: str, python: str | None = None) -> str:
 def show_answer(study: "Study") -> None:
     """Print the selection per context, the certificate and what went wrong."""
     from argbest.answers import doubts, frames
+    from argbest.core.question import BEST
+    from argbest.jsonable import records
     from argbest.report import curves
 
     problem = study.problem
     if not study.n_replications:
         say("nothing is known yet: no trial has a value.")
         return
+    if problem.question.name != BEST.name:
+        say(*str(study.answer()).splitlines(), "the best alternative of every context:")
     contexts, short = curves.side(problem.contexts), short_labels(problem)
-    columns = ("selected", "runner_up", "gap", "p_best", "state")
     frame = study.selection().iloc[contexts.order]
-    shown = list(zip(contexts.labels, *(frame[name].tolist() for name in columns), strict=True))
+    chances = ("p_best", "p_feasible") if problem.limits else ("p_best",)
+    shown = records(frame)
     rows = [
-        (label, short.get(selected, "no answer"), short.get(rival, "-"), *_numbers(gap, p_best), state or "-")
-        for label, selected, rival, gap, p_best, state in shown[:MOST_ROWS]
+        (
+            label,
+            choice_text(short, row, limits=bool(problem.limits)),
+            short.get(row["runner_up"], "-"),
+            in_digits(row["gap"], number),
+            *(in_digits(row[name], chance) for name in chances),
+            row["state"] or "-",
+        )
+        for label, row in zip(contexts.labels, shown[:MOST_ROWS], strict=False)
     ]
-    table((contexts.title, "selected", "runner-up", "gap", "P(best)", "state"), rows, justify="right")
+    headers = ("P(best)", "P(feasible)") if problem.limits else ("P(best)",)
+    table((contexts.title, "selected", "runner-up", "gap", *headers, "state"), rows, justify="right")
     if len(shown) > MOST_ROWS:
         say(f"... and {len(shown) - MOST_ROWS} more contexts; `argbest export` writes all.")
     certificate = study.certificate()
@@ -127,8 +138,15 @@ def standing(study: "Study", delta: float | None = None) -> str:
     return in_words(counts(doubts.states(study.view(), zone)), zone)
 
 
-def _numbers(gap: float, p_best: float) -> tuple[str, str]:
-    return "-" if isnan(gap) else number(gap), "-" if isnan(p_best) else chance(p_best)
+def choice_text(short: Mapping[Any, str], row: Mapping[str, Any], *, limits: bool) -> str:
+    """Return what is selected in a context, in a row of the selection as plain values."""
+    none = "none is feasible" if limits and row["p_best"] is not None else "no answer"
+    return short.get(row["selected"], none)
+
+
+def in_digits(value: float | None, form: Callable[[float], str]) -> str:
+    """Return a number as text, "-" where there is none."""
+    return "-" if value is None else form(value)
 
 
 def show_troubles(study: "Study") -> None:

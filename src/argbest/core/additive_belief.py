@@ -32,7 +32,7 @@ from argbest.core.foundations import (
     sums_across,
 )
 from argbest.core.replications import NextSamples, Shocks, coming
-from argbest.core.whole_tables import Observation, Past, by_structure, from_prior, told, told_later
+from argbest.core.whole_tables import ConditionedOn, Observation, by_structure, from_prior, told, told_later
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 DRAWN_JOINTLY = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
@@ -65,7 +65,7 @@ class AdditiveBelief(CorrelatedAlternatives):
     n_draws: int = SOBOL_POINTS
     shocks: Shocks | None = None  # of noise that alternatives share; None where they share none
     before: WorkedOut | None = field(default=None, repr=False)  # of the belief that this one follows from
-    past: Past | None = field(
+    past: ConditionedOn | None = field(
         default=None, repr=False
     )  # what its first rows follow from, if that is the prior
     later: tuple[Observation, ...] | None = field(default=(), repr=False)  # since then; None: not known

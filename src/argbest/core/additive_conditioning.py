@@ -19,12 +19,12 @@ from argbest.core.conditioning import dense, dense_at, observed_form
 from argbest.core.focused_belief import FocusedBelief, Summarised, at_points, focused
 from argbest.core.foundations import ByStructure, SideBySide, Stack
 from argbest.core.landmarks import MOST_FEATURES, innovation, landmarks_of, structured, too_large
-from argbest.core.noise import lone
+from argbest.core.noise import observed_once
 from argbest.core.seen_cells import Data, at_observed, seen_of
 from argbest.core.square_root_form import solve_lower
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
 from argbest.core.tally import Tally
-from argbest.core.whole_tables import Past
+from argbest.core.whole_tables import ConditionedOn
 
 _Index = tuple[int, ...]
 
@@ -54,7 +54,7 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     }
     if () in each:
         return each[()]
-    return replace(_beside(prior, each), shocks=data.shocks, past=Past(prior, data, observed_form))
+    return replace(_beside(prior, each), shocks=data.shocks, past=ConditionedOn(prior, data, observed_form))
 
 
 def expected(prior: AdditivePrior, data: Data) -> Expected:
@@ -79,7 +79,7 @@ def squared_misses(prior: AdditivePrior, tally: Tally, belief: Expected) -> Arra
     """
     found = np.where(tally.count > 0, (tally.mean - belief.mean) ** 2 + belief.var, 0.0)
     apart = prior.alternatives is None and tally.shape[-1] == 1
-    return np.where(lone(tally), np.nan, found) if apart else found
+    return np.where(observed_once(tally), np.nan, found) if apart else found
 
 
 def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveBelief:

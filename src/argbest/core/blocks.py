@@ -19,8 +19,8 @@ class Taken(NamedTuple):
 
 Changed = tuple[Array, Sequence[Taken]]  # a block, and what is taken from it, in this order
 
-_FEW = 2**15  # numbers: with so few NumPy is quick enough, and loading SciPy takes longer than a decision
-_LARGE = 16  # rows of a covariance
+_FEW_NUMBERS = 2**15  # NumPy is quick enough for these, and loading SciPy takes longer than a decision
+_LARGE_COVARIANCE = 16  # rows of a covariance
 _PADDING = 1e-9  # of the average variance
 
 
@@ -129,7 +129,7 @@ def drawing_root(cov: Array) -> Array:
     What is added to the diagonal, in place, lets it accept singular ones, far below what draws can tell.
     """
     m = cov.shape[-1]
-    if m < _LARGE:
+    if m < _LARGE_COVARIANCE:
         return square_root(cov)
     diagonal = np.einsum("...ii->...i", cov)
     diagonal += _PADDING * diagonal.mean(axis=-1, keepdims=True)
@@ -159,7 +159,7 @@ def square_root(cov: Array) -> Array:
 
 def subtract_product(out: Array, left: Array, right: Array) -> None:
     """Take Lᵀ R from ``out`` [..., m, n], in place; L is [..., r, m], R [..., r, n], all contiguous."""
-    if out.ndim > 2 or right.size <= _FEW:
+    if out.ndim > 2 or right.size <= _FEW_NUMBERS:
         out -= np.swapaxes(left, -1, -2) @ right
     else:  # no copy of a large product is made
         dgemm(-1.0, right.T, left.T, trans_b=1, beta=1.0, c=out.T, overwrite_c=1)

@@ -26,7 +26,7 @@ from argbest.core.states import LEVEL, NO_FEASIBLE, SURE, contenders, states
 from argbest.texts import Sentences, chance
 
 _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
-_ENOUGH = 32
+_ENOUGH_POINTS = 32
 
 NormalsInParts = Callable[[int], Iterable[Array]]  # normals, some at a time: a multiple of the number given
 
@@ -119,7 +119,7 @@ class Mixture:
     def _conditioned(self, some: slice) -> Belief:
         belief = self.condition(some)
         if offers(belief, CountsOnPoints):
-            return belief.with_draws(_DRAWS[self.n_points < _ENOUGH])
+            return belief.with_draws(_DRAWS[self.n_points < _ENOUGH_POINTS])
         return belief
 
 
@@ -128,7 +128,7 @@ def _drawn(belief: Belief, normals: Array) -> Array:
     return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
 
 
-class Options(NamedTuple):
+class DrawnOptions(NamedTuple):
     """What joint draws say of every option: of each alternative and, last, that none keeps all limits.
 
     Arrays are [..., option, context].
@@ -146,7 +146,7 @@ def _whole_tables(belief: Belief, n: int, numbers: np.random.Generator) -> Array
     return _drawn(belief, numbers.standard_normal((n, *belief.mean.shape)))
 
 
-_MANY = 8  # points: no more need be said of averages over so many
+_MANY_POINTS = 8  # points: no more need be said of averages over so many
 _MANY_DRAWS = 256  # nor of so many joint draws
 
 
@@ -175,6 +175,7 @@ class Certificate(Sentences):
     said: Certainty | None = None  # what probabilities and losses follow from, if neither of these
     question: Question = BEST
     numbers: Callable[[], np.random.Generator] | None = None  # for draws of whole tables, if these are large
+    tables: Callable[[], Array] | None = None  # these draws, where several questions share them
 
     @cached_property
     def choice(self) -> IntArray:
@@ -191,14 +192,14 @@ class Certificate(Sentences):
         return self.question.choice(self.belief)
 
     @cached_property
-    def options(self) -> Options | None:
+    def options(self) -> DrawnOptions | None:
         """What joint draws say of all that can be named, with limits; None without."""
         if self._settled is None:
             return None
         total = self.of_draws(self._settled.said).sum(axis=0)
         n = total[..., 0, :, :].sum(axis=-2)[..., None, None, :]  # one option is right in every draw
         right, feasible, loss = np.moveaxis(total / n, -3, 0)
-        return Options(right, feasible, loss)
+        return DrawnOptions(right, feasible, loss)
 
     @cached_property
     def p_feasible(self) -> Array:
@@ -396,6 +397,8 @@ class Certificate(Sentences):
         It is given draws of all rewards, [draw, ..., alternative, context], some at a time. Questions that go
         across contexts need draws of whole tables; others follow what may be the best of its context.
         """
+        if self.tables is not None and not self.question.only_the_best_matter:
+            return say(self.tables())
         if self.numbers is not None and not self.question.only_the_best_matter:
             n = sum(map(len, self._blocks(1)))
             if self.mixture is not None:
@@ -477,8 +480,8 @@ class Certificate(Sentences):
     @property
     def _averaged(self) -> str:
         """How many hyper-parameters were averaged over and how many joint draws made, where these are few."""
-        n, draws = _MANY if self.mixture is None else self.mixture.n_points, self.n_draws
-        few = f"; averaged over {n} sets of hyper-parameters only" if n < _MANY else ""
+        n, draws = _MANY_POINTS if self.mixture is None else self.mixture.n_points, self.n_draws
+        few = f"; averaged over {n} sets of hyper-parameters only" if n < _MANY_POINTS else ""
         return few + (f"; P(all contexts) from {draws} joint draws only" if 0 < draws < _MANY_DRAWS else "")
 
     @cached_property

@@ -18,14 +18,14 @@ from argbest.core.integration import latin
 from argbest.core.shrinkage import drawn, shrunk
 from argbest.core.tally import Tally
 
-MOST = 0.999  # of the correlation: differences are never taken as free of noise
+LARGEST_CORRELATION = 0.999  # of the correlation: differences are never taken as free of noise
 _CAUTION = 4.0  # degrees of freedom of a doubt that anything is common: it matters while data are few
 FOUND = 0.01  # chance of independent noise to be as alike: what is less likely is taken for common noise
 CHANCE = 1e-3  # and to be as unlike: what is less likely is taken for noise that goes against each other
-_ENOUGH = 100  # numbers that tell the correlation
+_ENOUGH_NUMBERS = 100  # numbers that tell the correlation
 _AT_ONCE = 1 << 20  # entries of tables
 _ROUNDING = 1e-12  # of the squares: less is no noise of alternatives of their own
-_FEWEST = 4  # degrees of freedom that tell how noise is spread
+_FEWEST_DEGREES = 4  # degrees of freedom that tell how noise is spread
 _FARTHEST = 0.9  # of the most negative correlation that so many alternatives can have
 
 
@@ -148,7 +148,7 @@ def layout(tally: Tally, noise: Array) -> Layout:
     """Return the two-way analysis z_kr = f_k + b_r + e of every study and context, in units of ``noise``.
 
     Exact for any presence of replications: ``apart`` is (1 − ρ) χ² of its degrees of freedom, and without
-    correlation the two are independent with the same mean square. The first `_ENOUGH` numbers tell enough.
+    correlation the two are independent with the same mean square. The first `_ENOUGH_NUMBERS` are enough.
     """
     shape = (*tally.shape[:-2], tally.shape[-1])
     found = np.zeros((5, int(np.prod(shape))))
@@ -174,7 +174,7 @@ def _tables(tally: Tally, noise: Array) -> Iterator[tuple[IntArray, Array, Array
     # Numbers and alternatives count from 0 in every context: of a large table few may have been observed.
     number = np.unique(shown.number[kept], return_inverse=True)[1]
     rank, row = _ranked(group, number), _ranked(group, k)
-    some = rank < _ENOUGH
+    some = rank < _ENOUGH_NUMBERS
     group, row, rank = group[some], row[some], rank[some]
     where, flat = (study[some], k[some], c[some]), (-1, n_alternatives, n_contexts)
     z = (shown.value[kept][some] - tally.mean.reshape(flat)[where]) / np.sqrt(noise.reshape(flat)[where])
@@ -241,7 +241,7 @@ def estimate(tally: Tally, noise: Array, fewer: Array | float = 1.0) -> Array:
         caution = _CAUTION * times[at]
         cautious = (freedom * by_context + caution * level) / (freedom + caution)
         least = -_FARTHEST / np.maximum(seen.together - 1.0, 1.0) if against[at] else 0.0
-        rho[at] = np.clip(1.0 - cautious / level, least, 0.0 if against[at] else MOST)
+        rho[at] = np.clip(1.0 - cautious / level, least, 0.0 if against[at] else LARGEST_CORRELATION)
     return rho
 
 
@@ -270,7 +270,7 @@ def plausible(
     mean_square, firmness = squares.sum(axis=-1, keepdims=True) / total, total + _CAUTION
     cautious = (total * mean_square * drawn(squares, freedom, generator) + _CAUTION) / firmness
     level = 0.5 * firmness / gammaincinv(0.5 * firmness, latin(generator, (len(tables), 1)))
-    return np.asarray(np.clip(1.0 - cautious * level, 0.0, MOST) * shown)
+    return np.asarray(np.clip(1.0 - cautious * level, 0.0, LARGEST_CORRELATION) * shown)
 
 
 def pooled(tally: Tally, noise: Array) -> Array:
@@ -320,7 +320,7 @@ def _uneven(tally: Tally, noise: Array) -> float:
             cov += np.tensordot(z, z, ((0, 2), (0, 2)))
             freedom += int(np.maximum(n - 1, 0).sum())
     trace = np.trace(cov)
-    if freedom < _FEWEST or not trace > _ROUNDING * whole:
+    if freedom < _FEWEST_DEGREES or not trace > _ROUNDING * whole:
         return 1.0
     ratio = np.sum((cov / trace) ** 2)
     unbiased = (ratio - 1.0 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))

@@ -22,7 +22,7 @@ from argbest.core.square_root_form import (
     square_root_form,
 )
 from argbest.core.tally import Tally
-from argbest.core.whole_tables import ObservedForm, Past
+from argbest.core.whole_tables import ConditionedOn, ObservedForm
 
 
 def posterior(prior: Array, constant: Array, noise: Array, tally: Tally) -> tuple[Array, Array]:
@@ -116,7 +116,7 @@ def dense(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     """Return the belief at the contexts."""
     mean, var, level, rows, n_rows = _reduced(prior, None, data)
     stack = Stack(rows, n_rows)
-    foundation, past = ByFormula(prior, level), Past(prior, data, observed_form)
+    foundation, past = ByFormula(prior, level), ConditionedOn(prior, data, observed_form)
     return AdditiveBelief(mean, var, data.noise, foundation, stack, n_rows, shocks=data.shocks, past=past)
 
 

@@ -22,9 +22,9 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _CROWD = 512  # alternatives of a context that are drawn together; of more, the likeliest to be the best
 _SMALL_CROWD = 256  # of each of many beliefs about more contexts than these
 _FEW_CONTEXTS = 8
-_LARGE, _SMALLEST_CROWD = 2**16, 128  # cells of a table of which fewer alternatives per context are
-_KEPT = 2**21  # numbers of drawn regrets that are kept, 16 MB
-_REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
+_LARGE_TABLE, _SMALLEST_CROWD = 2**16, 128  # cells of a table of which fewer alternatives per context are
+_MOST_KEPT_NUMBERS = 2**21  # numbers of drawn regrets that are kept, 16 MB
+_TOO_FAR_BEHIND = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
 
 class CorrelatedAlternatives(OneCellAtATime, ABC):
@@ -98,7 +98,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         n_alternatives, n_contexts = self.mean.shape[-2:]
         if n_contexts <= _FEW_CONTEXTS:
             return _CROWD
-        if n_alternatives * n_contexts > _LARGE:
+        if n_alternatives * n_contexts > _LARGE_TABLE:
             return _SMALLEST_CROWD
         return _CROWD if self.n_draws == SOBOL_POINTS else _SMALL_CROWD
 
@@ -132,7 +132,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
     @cached_property
     def _contenders(self) -> BoolArray:
         """Who may be the best, [..., alternative, context]; of a large crowd those likeliest to be."""
-        contenders = np.asarray(self._standing < _REACH)
+        contenders = np.asarray(self._standing < _TOO_FAR_BEHIND)
         if contenders.sum(axis=-2).max() <= self._crowd:
             return contenders
         promise = _pairwise_loss(self._gaps(self._leader), self._difference_std(self._leader))
@@ -147,7 +147,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         chosen = selected.reshape(-1)
         average, key = np.full(chosen.size, float(delta is not None)), ("regret", chosen.tobytes())
         known: Iterable[tuple[IntArray, Array]] = self._answered.get(key) or self._regrets(chosen)
-        if chosen.size * self.n_draws <= _KEPT:
+        if chosen.size * self.n_draws <= _MOST_KEPT_NUMBERS:
             known = self._answered[key] = list(known)
         for rows, regret in known:
             average[rows] = np.mean(regret if delta is None else regret <= delta, axis=-1)

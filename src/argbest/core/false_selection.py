@@ -66,7 +66,7 @@ def psi(count: AnyArray, var: Array, selected: IntArray) -> tuple[Array, Array]:
     return of_best, np.add.accumulate(ratio, axis=-1)[..., -1]
 
 
-_FEW = 1e-20  # samples of a pair that got none: next to none, so its mean may come out as anything
+_NEXT_TO_NO_SAMPLES = 1e-20  # of a pair that got none: its mean may come out as anything
 _QUIET = 1e-30  # least noise relative to the largest: shares go with its root, below 1e-14
 _STEPS = 100  # Newton needs some 5, and 20 in the worst cases found
 
@@ -190,7 +190,7 @@ def selection_probability(truth: Array, noise: Array, allocation: Array, n: AnyA
     """
     truth, noise, allocation = np.broadcast_arrays(truth, noise, allocation)
     count = np.asarray(n, float)[..., None, None] * allocation
-    return certainty.best_probability(truth, np.sqrt(noise / np.maximum(count, _FEW)))
+    return certainty.best_probability(truth, np.sqrt(noise / np.maximum(count, _NEXT_TO_NO_SAMPLES)))
 
 
 def _secular_root(a: Array, shift: Array) -> Array:

@@ -119,6 +119,13 @@ class Limit:
 _Read = TypeVar("_Read", Goal, Limit)
 
 
+def goal_of(weights: Sequence[float], responses: Sequence[str]) -> Goal:
+    """Return the goal whose linear form has these weights; it is a minimum where all of them are negative."""
+    sign = -1.0 if max(weights) <= 0 else 1.0
+    terms = tuple((name, sign * each) for name, each in zip(responses, weights, strict=True) if each)
+    return Goal("max" if sign > 0 else "min", Sum(terms))
+
+
 def outcomes(goal: Goal, limits: Sequence[Limit], responses: Sequence[str]) -> tuple[LinearForm, ...]:
     """Return what is learned about: the goal, larger being better, and the slack of every limit."""
     return goal.form(responses), *(limit.slack(responses) for limit in limits)

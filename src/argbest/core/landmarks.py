@@ -137,7 +137,7 @@ def _shares(first: Array, second: Array, cap: int) -> tuple[int, int]:
 _DENSE = 1500.0**3  # beyond this dense algebra takes too long, and structure may be approximate
 _CELLS = 2**15  # of the alternatives that are followed in all contexts
 _FEWEST_FOLLOWED, _MOST_FOLLOWED = 32, 512  # of those alternatives
-_OWN = 10**8  # numbers in the covariances of every alternative with itself, 0.8 GB
+_MOST_OWN_NUMBERS = 10**8  # numbers in the covariances of every alternative with itself, 0.8 GB
 _CALLS = 2e7  # what the calls of structured algebra take, however small its matrices
 
 
@@ -187,7 +187,7 @@ def too_large(count: IntArray, *, names: bool = False) -> bool:
     """
     if count.shape[-2] <= 2 * followed(count.shape) or not np.all(count.any(axis=(-2, -1))):
         return False
-    if count.shape[-2] * count.shape[-1] ** 2 > _OWN:
+    if count.shape[-2] * count.shape[-1] ** 2 > _MOST_OWN_NUMBERS:
         return True
     each = count.reshape(-1, *count.shape[-2:])
     return not any(structured(one, names=names) for one in each)

@@ -30,11 +30,11 @@ from argbest.core.shrinkage import Agreement, agreement, drawn
 from argbest.core.tally import Tally, check_spread
 from argbest.errors import TooFewDataError
 
-_LEAST = 1e-3  # of the average noise: replications that agree so far may still differ
+_LEAST_NOISE = 1e-3  # of the average noise: replications that agree so far may still differ
 _FLOOR = 1e-6  # of the largest noise, where the level is known from scatter within pairs
 _SWEEPS = 2
 _ROUNDS = 2  # of drawing all factors in turn
-_MANY = 1024  # alternatives
+_MANY_ALTERNATIVES = 1024  # alternatives
 MANY_PAIRS = 1_000  # of a table from which on a pair may be observed once: others tell its noise
 _LENDERS = 30  # degrees of freedom that tell it
 _USUAL = 0.05  # the chance at which borrowed noise reaches as far as it may
@@ -249,7 +249,7 @@ def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative
     axes = (-1,) if per_alternative else (-2, -1)
     weight = np.where(tally.count.sum(axis=axes, keepdims=True) > 0, tally.count, 1)
     average = (weight * table).sum(axis=axes, keepdims=True) / weight.sum(axis=axes, keepdims=True)
-    return np.asarray(np.maximum(table / average, _LEAST))
+    return np.asarray(np.maximum(table / average, _LEAST_NOISE))
 
 
 def plausible_noise(
@@ -276,7 +276,7 @@ def plausible_noise(
     axes = (-1,) if per_alternative else (-2, -1)
     level, usual = ((scatter.squares / each).sum(axis=axes, keepdims=True) for each in (table, estimate))
     table *= np.divide(level, usual, out=np.ones_like(level), where=usual > 0)
-    return np.asarray(np.maximum(table, _LEAST))
+    return np.asarray(np.maximum(table, _LEAST_NOISE))
 
 
 def _within_pairs(tally: Tally) -> tuple[Array, Array, Array]:
@@ -536,7 +536,7 @@ class _Few(NamedTuple):
 def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few | None:
     """Return the shorter table of one study; None where it would not be much shorter."""
     observed: BoolArray = np.any(tally.count > 0, axis=-1)
-    if tally.count.ndim > 2 or len(observed) < _MANY or 2 * observed.sum() > len(observed):
+    if tally.count.ndim > 2 or len(observed) < _MANY_ALTERNATIVES or 2 * observed.sum() > len(observed):
         return None
     kept = np.append(np.flatnonzero(observed), np.argmin(observed))
     row = np.where(observed, np.cumsum(observed) - 1, len(kept) - 1)
@@ -547,7 +547,7 @@ def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few |
     return _Few(short, None if missed is None else missed[kept], row)
 
 
-def lone(tally: Tally) -> BoolArray:
+def observed_once(tally: Tally) -> BoolArray:
     """Return which pairs have one observation where others tell its noise, [..., alternative, context].
 
     There are none in tables of fewer than a thousand pairs, nor where fewer than 30 degrees of freedom tell.
@@ -558,8 +558,8 @@ def lone(tally: Tally) -> BoolArray:
     return np.asarray((tally.count == 1) & (freedom >= _LENDERS))
 
 
-def reach(tally: Tally, chance: float) -> Array:
-    """Return how far the observation of a `lone` pair may be above its mean, [..., 1, 1]; 0: not known.
+def largest_excess(tally: Tally, chance: float) -> Array:
+    """Return how far the value of a pair `observed_once` may be above its mean, [..., 1, 1]; 0: not known.
 
     It is farther with this ``chance``, at most 0.1. As in `shrunk` σ² ~ d s²/χ²_d, so that the distance is s
     times a Student-t of d degrees of freedom, averaged over d. Where noise differs from pair to pair d is
@@ -576,24 +576,25 @@ def reach(tally: Tally, chance: float) -> Array:
     return np.where(known, np.exp(high), 0.0)[..., None]
 
 
-def out(tally: Tally, excluded: BoolArray | None = None) -> BoolArray:
-    """Return which `lone` pairs are out, [..., alternative, context]: they need no second observation.
+def clearly_beaten(tally: Tally, excluded: BoolArray | None = None) -> BoolArray:
+    """Return which pairs `observed_once` cannot be the best, [..., alternative, context].
 
-    With r the `reach` of an observation, (k, c) is out if Ȳ_k + r < Ȳ_j − r/√N_j for a j that is not
-    ``excluded``. F_k is above Ȳ_k + r, and F_j below Ȳ_j − r/√N_j, with the same small chance. Bonferroni
-    adds them up: with a chance of at most 0.01 the best pair of any context is wrongly out.
+    They need no second observation. With r the `largest_excess` of an observation, (k, c) is beaten if
+    Ȳ_k + r < Ȳ_j − r/√N_j for a j that is not ``excluded``. F_k is above Ȳ_k + r, and F_j below
+    Ȳ_j − r/√N_j, with the same small chance. Bonferroni adds them up: with a chance of at most 0.01 the best
+    pair of any context is wrongly called beaten.
     """
-    alone = lone(tally)
+    alone = observed_once(tally)
     if not alone.any():
         return alone
-    r = reach(tally, _ERROR / (tally.shape[-2] * tally.shape[-1]))
+    r = largest_excess(tally, _ERROR / (tally.shape[-2] * tally.shape[-1]))
     open_ = (tally.count > 0) if excluded is None else (tally.count > 0) & ~excluded
     low = np.where(open_, tally.mean - r / np.sqrt(np.maximum(tally.count, 1)), -np.inf)
     return np.asarray(alone & (r > 0) & (tally.mean + r < low.max(axis=-2, keepdims=True)))
 
 
 def lent_variances(tally: Tally, n: int, generator: np.random.Generator) -> Array:
-    """Return n tables [n, alternative, context] of variances that a `lone` pair of one study may have."""
+    """Return n tables [n, alternative, context] of variances that pairs `observed_once` may have."""
     squares, freedom = _flat(tally)
     found = drawn(np.broadcast_to(squares, (n, squares.size)), freedom, generator)
     return np.asarray(found * squares.sum() / freedom.sum()).reshape(n, *tally.shape)
@@ -616,11 +617,11 @@ def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
     smaller the longer they agree (`_quiet`): that values differ may be rare. Of a rate v is p(1 − p) with
     p = (successes + ½)/(N + 1). Where no pair varies, v is (1e-12 times the range of the sample means)², and
     1 where these are all equal, too. It moves with the unit and not with a shift. Every pair must have two
-    observations, but for those ``excluded``, which get a stand-in, and those `lone`: their variance is what
-    the normal distribution needs to reach as far as they do with a chance of 0.05.
+    observations, but for those ``excluded``, which get a stand-in, and those `observed_once`: their variance
+    is what the normal distribution needs to reach as far as they do with a chance of 0.05.
     """
     few = tally.count < 2
-    alone = lone(tally) if few.any() else few
+    alone = observed_once(tally) if few.any() else few
     few = few & ~alone if excluded is None else few & ~alone & ~excluded
     if few.any():
         *run, k, c = np.argwhere(few)[0].tolist()
@@ -640,7 +641,7 @@ def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
     stand_in = np.where(pooled > 0, _quiet(tally, tied) * pooled, (_NONE * span) ** 2)
     stand_in = np.where(stand_in > _UNDERFLOW, stand_in, 1.0)
     if alone.any():
-        own = np.where(alone, (reach(tally, _USUAL) / ndtri(_USUAL)) ** 2, own)
+        own = np.where(alone, (largest_excess(tally, _USUAL) / ndtri(_USUAL)) ** 2, own)
     found = np.where(own > np.maximum(_NONE * pooled, _UNDERFLOW), own, stand_in)
     rates = binomial.is_rate(tally)[..., None, None]
     return np.where(rates & (tally.count > 0), binomial.by_itself(tally), found) if rates.any() else found

@@ -98,6 +98,15 @@ class Basis:
 ONE = Basis(((1.0,),), (Follows(0, 1.0, 0.0),))
 
 
+def only_response(weights: Sequence[float]) -> int | None:
+    """Return the place of the response that a sum is, whatever its sign; None if it is more than one.
+
+    A multiple of a response is another number: it may be no rate where the response is one.
+    """
+    used = [i for i, factor in enumerate(weights) if factor]
+    return used[0] if len(used) == 1 and abs(weights[used[0]]) == 1.0 else None
+
+
 def sums_of(belief: Belief) -> tuple[Belief, ...]:
     """Return the beliefs about all sums that are learned; without limits there is one."""
     return belief.sums if offers(belief, SeveralOutcomes) else (belief,)

@@ -105,6 +105,13 @@ class InClosedForm(Question, Protocol):
         """Return a lower bound of `good_probability` that is quick to work out, [..., part]."""
 
 
+class SaysChoices(Question, Protocol):
+    """A question whose choices look like those of no other, and that says them itself."""
+
+    def words(self, choice: IntArray, alternatives: tuple[str, ...], contexts: tuple[str, ...]) -> str:
+        """Return the choice in words, from the labels of the alternatives and of the contexts."""
+
+
 class Weighed(NamedTuple):
     """Quantities, and what it is worth to remove variance from each."""
 
@@ -146,12 +153,15 @@ class Settled(Protocol):
         """
 
 
-ABILITIES = (InClosedForm, HasLimits)
+ABILITIES = (InClosedForm, HasLimits, SaysChoices)
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best alternative of every context: the usual question. A choice is [..., context]."""
+    """Which alternative is the best of every context: the usual question.
+
+    A choice is [..., context].
+    """
 
     name: ClassVar[str] = "best"
     only_the_best_matter: ClassVar[bool] = True

@@ -9,7 +9,7 @@ from argbest.errors import InputError
 
 Schedule: TypeAlias = int | str
 AUTO = "auto"
-_FEWEST = 10  # new observations for which it pays to learn again
+_FEWEST_NEW_OBSERVATIONS = 10  # new observations for which it pays to learn again
 
 
 def growth_of(model: object) -> float:
@@ -48,8 +48,8 @@ def words(model: object, every: Schedule) -> str:
     """Return a schedule in words."""
     growth = growth_of(model)
     if every == AUTO and growth:
-        return f"when replications have grown by {growth:.0%}, and by {_FEWEST} at least"
-    return f"every {_FEWEST if isinstance(every, str) else every} replications"
+        return f"when replications have grown by {growth:.0%}, and by {_FEWEST_NEW_OBSERVATIONS} at least"
+    return f"every {_FEWEST_NEW_OBSERVATIONS if isinstance(every, str) else every} replications"
 
 
 def _step(model: object, every: Schedule, fitted: int) -> int:
@@ -57,6 +57,7 @@ def _step(model: object, every: Schedule, fitted: int) -> int:
         return every
     growth = growth_of(model)
     if not growth:
-        return _FEWEST
-    few = min(_FEWEST, max(1, fitted))  # so little was known that as much again changes everything
+        return _FEWEST_NEW_OBSERVATIONS
+    # Where little was known, as much again changes everything.
+    few = min(_FEWEST_NEW_OBSERVATIONS, max(1, fitted))
     return max(few, math.ceil(growth * fitted))

@@ -66,7 +66,7 @@ class Data(NamedTuple):
         return precision_root(self.tally.count, self.floored(variance), np.zeros(()))
 
 
-class Halving(NamedTuple):
+class RootOfPrecision(NamedTuple):
     """D½ of the observed cells: its product with rows [cell, m], that of its transpose, and means [cell]."""
 
     halve: Halve
@@ -74,7 +74,7 @@ class Halving(NamedTuple):
     mean: Array
 
 
-def halving(data: Data, variance: Array) -> Halving:
+def halving(data: Data, variance: Array) -> RootOfPrecision:
     """Return D½ = R S⁻¹ (`argbest.core.common_noise.Block`) of one study whose alternatives share noise."""
     found = blocks(data.tally, data.floored(variance), np.asarray(data.correlation))
     k, c = np.nonzero(data.tally.count > 0)
@@ -92,7 +92,7 @@ def halving(data: Data, variance: Array) -> Halving:
             found[where] = (np.swapaxes(root, -1, -2) if transposed else root) @ rows[where]
         return found
 
-    return Halving(
+    return RootOfPrecision(
         lambda rows, out: product(rows, out, transposed=False),
         lambda rows, out: product(rows, out, transposed=True),
         mean,

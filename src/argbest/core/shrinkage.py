@@ -10,7 +10,7 @@ from argbest.core.integration import latin
 # How firmly variances may agree, in degrees of freedom: from hardly at all to the same everywhere.
 FIRMNESS: Array = np.exp2(np.arange(0.0, 15.0))
 _STEPS = 8
-_MANY = 1024  # variances
+_MANY_VARIANCES = 1024  # variances
 _NOTHING = 1e-300  # fewer degrees of freedom are none
 
 
@@ -44,7 +44,7 @@ def agreement(squares: Array, freedom: Array) -> Agreement:
     pooled = np.where(known, pooled, 1.0)
     ratio = np.where(known, squares / pooled, 0.0)
     firm, seen, own = FIRMNESS.reshape(-1, *(1,) * squares.ndim), ratio, freedom
-    if freedom.ndim == 1 and len(freedom) > _MANY:  # what was not observed tells nothing
+    if freedom.ndim == 1 and len(freedom) > _MANY_VARIANCES:  # what was not observed tells nothing
         seen, own = ratio[..., freedom > 0], freedom[freedom > 0]
     prior = firm * _likeliest_scale(seen, own, firm)
     half = (own + firm) / 2

@@ -17,7 +17,7 @@ from argbest.core.arrays import Array, IntArray, dpotri, dtrtri
 from argbest.core.landmarks import Landmarks, Root, features_of, root_of
 from argbest.core.square_root_form import bracket, cholesky_factor, solve_lower
 
-_SMALL = 16  # matrices below this size are inverted many at once, larger ones one by one
+_SMALL_MATRIX = 16  # matrices below this size are inverted many at once, larger ones one by one
 
 
 class EquallyObserved(NamedTuple):
@@ -249,7 +249,7 @@ def _inverse_roots(blocks: Array) -> tuple[Array, float]:
     """Return L⁻¹ of matrices L Lᵀ = I + (a covariance) [g, n, n] and the sum of their log determinants."""
     lower = cholesky_factor(blocks)
     size = 2.0 * float(np.log(np.einsum("gii->gi", lower)).sum())
-    if blocks.shape[1] < _SMALL:
+    if blocks.shape[1] < _SMALL_MATRIX:
         return np.asarray(np.linalg.inv(lower), float), size
     for factor in lower:
         dtrtri(factor.T, lower=0, overwrite_c=1)  # in place: LAPACK's columns are rows here

@@ -24,16 +24,16 @@ class ObservedForm(NamedTuple):
     form: SquareRootForm
 
 
-class Past(NamedTuple):
+class ConditionedOn(NamedTuple):
     """What a belief was conditioned on: studies side by side, each of which can be looked at again."""
 
     prior: AdditivePrior
     data: Any  # `argbest.core.seen_cells.Data`
     observed: Callable[[AdditivePrior, Any], ObservedForm]
 
-    def study(self, index: tuple[int, ...]) -> "Past":
+    def study(self, index: tuple[int, ...]) -> "ConditionedOn":
         """Return that of one of several studies."""
-        return Past(self.prior.study(index), self.data.study(index), self.observed)
+        return ConditionedOn(self.prior.study(index), self.data.study(index), self.observed)
 
 
 class Observation(NamedTuple):
@@ -78,7 +78,7 @@ def by_structure(own: Array, features: Array, n: int, numbers: np.random.Generat
     return np.asarray(np.swapaxes(by_alternative, 0, 1) + shared.reshape(alone.shape))
 
 
-def told(draws: Array, past: Past, rows: Array, numbers: np.random.Generator) -> Array:
+def told(draws: Array, past: ConditionedOn, rows: Array, numbers: np.random.Generator) -> Array:
     """Return draws [n, alternative, context] from the prior of one study as the data would correct them.
 
     ``rows`` [cell, alternative, context] are L⁻¹ D½ K, as the belief holds them.

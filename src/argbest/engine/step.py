@@ -206,7 +206,7 @@ def decide(
 
     def decided(group: Group) -> Decision:
         root = int(group.among(roots)) if group.alone else group.among(roots)
-        draws = streams.Draws(root, streams.Purpose.POLICY, step)
+        draws = streams.StepDraws(root, streams.Purpose.POLICY, step)
         rule = policy if group.studies is None else of_studies(policy, group.studies, tally.shape)
         belief = among_the_rest(group.belief, None if ruled_out is None else group.among(ruled_out))
         return _proposed(rule, belief, group.among(tally), group.among(pending), setting, draws, n)
@@ -230,7 +230,7 @@ def _proposed(
     tally: Tally,
     pending: IntArray,
     setting: Setting,
-    draws: streams.Draws,
+    draws: streams.StepDraws,
     n: int,
 ) -> Decision:
     """Return the policy's n pairs; of very many alternatives it may see only those that may be the best."""

@@ -12,10 +12,17 @@ from argbest.problems.base import Problem
 PCS = 0.9  # to be reached, where none is given
 _NORMAL_975 = 1.959963984540054  # the 97.5 % point of the standard normal
 # What is averaged over macro-replications: its name in the summary, its column in the frame of runs.
-_AVERAGES = {"pcs_e": "share_correct", "p_all": "all_correct", "pgs": "share_good", "eoc": "cost"}
+_AVERAGES = {
+    "pcs_e": "share_correct",
+    "p_all": "all_correct",
+    "pgs": "share_good",
+    "eoc": "cost",
+    "infeasible": "infeasible",
+}
 COUNTS = ("macroreplication", "replications", "n_initial", "all_correct")
 TIMES = ("seconds", *(f"{part}_seconds" for part in PARTS))
-_SCORES = ("share_correct", "all_correct", "share_good", "cost", "claim", "correct", "claims")
+_SCORES = ("share_correct", "all_correct", "share_good", "cost", "infeasible", "claim", "correct", "claims")
+UNKNOWN = ("claim", "infeasible")  # these may be: without a certificate, without limits
 COLUMNS = (*COUNTS[:-1], *_SCORES, *TIMES)
 
 
@@ -27,20 +34,24 @@ def scored(
     ``replications`` are those after the initial design, which has ``n_initial``. ``correct`` holds a 1 or a 0
     per context, as text, ``claims`` what the certificate says of each (`packed`). ``share_correct`` and
     ``share_good`` are Σ_c w_c over the contexts selected right or within delta of the best, ``cost`` is
-    Σ_c w_c (best − selected), ``claim`` the certificate's PCS_E. Seconds are processor time since the
+    Σ_c w_c (best − selected), ``infeasible`` the share Σ_c w_c of those that break a limit (NaN without
+    limits), ``claim`` the certificate's PCS_E. Seconds are processor time since the
     start, a macro-replication's share.
     """
     n_checkpoints, n_runs = trace.selected.shape[:2]
-    question = problems[0].setting.question
+    question, limits = problems[0].setting.question, bool(problems[0].limits)
+    asked = None if limits else question
     each = [
         (
-            problem.correct(chosen, question),
-            problem.good(chosen, delta, question),
-            problem.opportunity_cost(chosen, question),
+            problem.correct(chosen, asked),
+            problem.good(chosen, delta, asked),
+            problem.opportunity_cost(chosen, asked),
+            problem.infeasible(chosen) if limits else np.zeros(1),
         )
         for problem, chosen in zip(problems, np.moveaxis(trace.selected, 1, 0), strict=True)
     ]
-    correct, good, cost = (np.stack(some) for some in zip(*each, strict=True))  # [run, checkpoint, context]
+    # [run, checkpoint, context]
+    correct, good, cost, infeasible = (np.stack(some) for some in zip(*each, strict=True))
     weights, claims = question.parts(problems[0].weights), np.moveaxis(trace.claim, 1, 0)
     times = {"seconds": trace.seconds["all"], **{f"{part}_seconds": trace.seconds[part] for part in PARTS}}
     return pd.DataFrame(
@@ -52,6 +63,7 @@ def scored(
             "all_correct": correct.all(axis=-1).ravel().astype(np.int64),
             "share_good": (good @ weights).ravel(),
             "cost": (cost @ weights).ravel(),
+            "infeasible": (infeasible @ weights).ravel() if limits else np.nan,
             "claim": (claims @ weights).ravel(),
             "correct": [
                 "".join("01"[flag] for flag in row) for row in correct.reshape(-1, len(weights)).astype(int)
@@ -65,7 +77,8 @@ def scored(
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row per checkpoint of the runs of one contender: every measure and its uncertainty.
 
-    PCS_E, P_all, PGS(delta), EOC and the certificate's claim are means over macro-replications with standard
+    PCS_E, P_all, PGS(delta), EOC, the share of infeasible choices (NaN without limits) and the certificate's
+    claim are means over macro-replications with standard
     errors (`_se`; unknown for a single one). PCS_M = min_c PCS(c) has the 95 % Wilson interval of the context
     where it is attained, P_all its own. Seconds are processor time per macro-replication so far.
     """

@@ -110,6 +110,11 @@ class Results:
                 "n_initial": int(runs["n_initial"].iloc[0]),
                 "replications": own["replications"].tolist(),
                 **{name: values(own[name].tolist()) for name in _CURVES},
+                **(
+                    {}
+                    if own["infeasible"].isna().all()
+                    else {"infeasible": values(own["infeasible"].tolist())}
+                ),
                 **{
                     name: value(fast[name][label]) for name in ("replications_to_pcs", "replications_to_loss")
                 },
@@ -295,6 +300,8 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
         table = table.rename(columns=_OLD_NAMES).drop(columns="samples_taken", errors="ignore")
     if "claims" not in table.columns and "correct" in table.columns:  # of a version that kept none
         table.insert(measures.COLUMNS.index("claims"), "claims", "")
+    if "infeasible" not in table.columns and "claim" in table.columns:  # of one that knew no limits
+        table.insert(measures.COLUMNS.index("infeasible"), "infeasible", "")
     if tuple(table.columns) != measures.COLUMNS:
         raise ValueError(f"its columns are not {', '.join(measures.COLUMNS)}")
     numbers = [name for name in measures.COLUMNS if name not in _TEXTS]
@@ -308,7 +315,8 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
                 f"its {name} are not those of runs {part.start} to {part.stop - 1} at {len(checkpoints)} "
                 "checkpoints each"
             )
-    bad = [name for name in numbers if name != "claim" and not np.isfinite(runs[name].to_numpy(float)).all()]
+    known = (name for name in numbers if name not in measures.UNKNOWN)
+    bad = [name for name in known if not np.isfinite(runs[name].to_numpy(float)).all()]
     for name, pattern in _TEXTS.items():  # which have one length
         if not table[name].str.fullmatch(pattern).all() or table[name].str.len().nunique() != 1:
             bad.append(name)

@@ -19,9 +19,9 @@ from argbest.errors import InputError
 Params = TypeVar("Params")
 ALONE = -1  # the kind of a study whose belief needs arrays of its own
 
-_KEPT = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
+_MOST_KEPT_NUMBERS = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
 _AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
-_FEWEST = 8  # points at which new contexts are looked at, however many they are
+_FEWEST_POINTS = 8  # points at which new contexts are looked at, however many they are
 LOOKS = 2048  # contexts times points, where that leaves enough of these
 _FEATURES = 400  # rows of a belief that many cells are summed up in, beside the contexts
 
@@ -226,7 +226,8 @@ class Integrated(NamedTuple):
             return among_the_rest(belief, out)
 
         x = separation.shape[1]
-        few = self._replace(points=self.points._replace(n=min(self.points.n, max(_FEWEST, LOOKS // x))))
+        n = min(self.points.n, max(_FEWEST_POINTS, LOOKS // x))
+        few = self._replace(points=self.points._replace(n=n))
         return few._mixture(condition, x * self.tally.shape[0], 1)
 
     def _repeated(self, some: slice) -> Tally:
@@ -238,7 +239,7 @@ class Integrated(NamedTuple):
         """Return the mixture, its beliefs kept where they are small."""
         n_rows = min(int((self.tally.count > 0).sum()), self.tally.shape[1] + _FEATURES)
         each, n = n_cells * (n_rows + 1), self.points.n
-        portion = n if n * each <= _KEPT else max(1, _AT_ONCE // each)
+        portion = n if n * each <= _MOST_KEPT_NUMBERS else max(1, _AT_ONCE // each)
         return Mixture(condition, n, portion, self.points.effective, axis)
 
 

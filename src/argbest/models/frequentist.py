@@ -15,7 +15,7 @@ from argbest.core.findings import Findings
 from argbest.core.foundations import ByContext, Stack
 from argbest.core.integration import latin, n_points
 from argbest.core.landmarks import affords_blocks
-from argbest.core.noise import lent_variances, lone, sample_variance
+from argbest.core.noise import lent_variances, observed_once, sample_variance
 from argbest.core.replications import Replications, shocks
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, check_spread
@@ -42,13 +42,13 @@ class Independent:
 
     Sample mean and variance of every pair by itself, nothing borrowed: the model of C-OCBA and DSCO.
 
-    F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair
-    but those set aside; one of these without any is never selected. From a thousand pairs on one will do,
-    with v from pairs that have more (`argbest.core.noise.lone`). Here every observation moves a hyper-
-    parameter, v, and learning costs no more than conditioning: refit at every sample (``refit_every=1``).
-    Between refits v is frozen, while means and counts go on. Where alternatives share random numbers, their
-    noise is correlated within each context, and means are those of generalised least squares; of more than
-    about a thousand alternatives noise counts as independent.
+    F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair but
+    those set aside; one of these without any is never selected. From a thousand pairs on one will do, with v
+    from pairs that have more (`argbest.core.noise.observed_once`). Here every observation moves a
+    hyper-parameter, v, and learning costs no more than conditioning: refit at every sample
+    (``refit_every=1``). Between refits v is frozen, while means and counts go on. Where alternatives share
+    random numbers, their noise is correlated within each context, and means are those of generalised least
+    squares; of more than about a thousand alternatives noise counts as independent.
     """
 
     knows_new_contexts: ClassVar[bool] = False
@@ -109,7 +109,7 @@ class Independent:
         freedom = np.maximum(tally.count - 1, 1)
         chance = 2.0 * gammaincinv(freedom / 2, latin(generator, (n, *tally.shape)))
         noise = sample_variance(tally, setting.excluded) * freedom / chance
-        if (alone := lone(tally)).any():
+        if (alone := observed_once(tally)).any():
             noise = np.where(alone, lent_variances(tally, n, generator), noise)
         every = np.broadcast_to(shared, (n, *shared.shape))
         return Plausible(IndependentParams(noise, every), n, np.asarray(float(n)))

@@ -10,7 +10,7 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, anticipate, expecting, independent_cells
 from argbest.core.decision import Decision, cell, of_each_context
-from argbest.core.noise import MANY_PAIRS, out
+from argbest.core.noise import MANY_PAIRS, clearly_beaten
 from argbest.core.question import BEST, HasLimits, Question
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -180,7 +180,7 @@ def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> 
         return setting
     if not independent_cells(belief) and (setting.alternatives is not None or tally.shape[-1] > 1):
         return setting
-    hopeless = out(tally, setting.excluded)
+    hopeless = clearly_beaten(tally, setting.excluded)
     hopeless[of_each_context(question.choice(belief))] = False
     if not hopeless.any():
         return setting

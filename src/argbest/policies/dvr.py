@@ -20,9 +20,9 @@ from argbest.policies.base import Moment, OneByOne, largest
 _NEGLIGIBLE = 40.0  # nats below the largest
 _AT_ONCE = 2**20  # entries of covariance rows worked out at once: matrix products are the quicker the larger
 _IN_CACHE = 2**16  # of these, what is done with them one by one
-_SMALL = 2**14  # covariances in a table so small that to look for bounds would take longer
+_SMALL_TABLE = 2**14  # covariances in a table so small that to look for bounds would take longer
 _SLACK = 1e-9  # far above the rounding of bounds and values
-_MOST = 256  # differences looked at where alternatives covary: what their rows cost grows with the table
+_MOST_DIFFERENCES = 256  # where alternatives covary: what their rows cost grows with the table
 
 
 class _Reduction(OneByOne):
@@ -192,7 +192,7 @@ def _independent(belief: Belief, shares: Array, factor: Array, candidates: BoolA
             terms += kg.beside(share[rows], own)
             value[rows] = kg.log_sum(terms) + factor.reshape(-1, n_contexts)[rows]
 
-    if candidates is None or n_alternatives * n_contexts**2 <= _SMALL:
+    if candidates is None or n_alternatives * n_contexts**2 <= _SMALL_TABLE:
         work_out(np.arange(len(share)))
         return value.reshape(shape)
     log_var = kg.log(belief.var)
@@ -214,7 +214,8 @@ def _correlated(contrasts: Quantities, log_density: Array, samples: NextSamples 
 
     With ``samples`` the covariances are those with what each sample observes.
 
-    Those are the _MOST largest densities; one e⁻⁴⁰ of the largest is out in any case, rounding would take it.
+    Those are the `_MOST_DIFFERENCES` largest densities; what is below e⁻⁴⁰ of the largest is left out, as
+    rounding would take it.
     Covariances are counted in a power of two near the largest variance, so that their squares are numbers.
     """
     belief, lead = contrasts.belief, log_density.shape[:-2]
@@ -222,7 +223,7 @@ def _correlated(contrasts: Quantities, log_density: Array, samples: NextSamples 
     top = flat.max(axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     weight = np.where(flat > top - _NEGLIGIBLE, np.exp(flat - top), 0.0)
-    crowd = min(_MOST, int((weight > 0).sum(axis=-1).max()))
+    crowd = min(_MOST_DIFFERENCES, int((weight > 0).sum(axis=-1).max()))
     order = np.argsort(-weight, axis=-1, kind="stable")[..., :crowd]
     weight = weight[(*leading(order.shape)[:-1], order)]
     _, size = np.frexp(belief.var.max(axis=(-2, -1), keepdims=True))

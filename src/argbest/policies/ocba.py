@@ -79,9 +79,9 @@ class ByTally(OneByOne):
 def sampled(tally: Tally, pending: IntArray, setting: Setting) -> tuple[CellBelief, IntArray]:
     """Return N(Ȳ, v/N) for every pair with v its sample variance, and the trials under way that matter.
 
-    Two observations are needed of every pair that is neither set aside nor `lone`. One set aside counts as
-    known, with variance 0, and its trials do not matter; if it was never observed it takes no part: its mean
-    is −∞.
+    Two observations are needed of every pair that is neither set aside nor `observed_once`. One set aside
+    counts as known, with variance 0, and its trials do not matter; if it was never observed it takes no part:
+    its mean is −∞.
     """
     if setting.excluded is None:
         noise = sample_variance(tally)

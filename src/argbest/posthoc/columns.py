@@ -18,7 +18,7 @@ from argbest.problems.labels import meant
 
 Bins: TypeAlias = int | Mapping[str, int] | None
 
-_CLOSE = 1e-12  # relative: numbers nearer than this are one, as for `Axis.index`
+_SAME_NUMBER = 1e-12  # relative: numbers nearer than this are one, as for `Axis.index`
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
@@ -196,7 +196,7 @@ def _merged(values: list[Any], codes: IntArray) -> tuple[list[Any], IntArray]:
     """
     x = np.array(values, float)
     counted = x == np.rint(x)
-    new = (np.diff(x) > _CLOSE * np.abs(x[1:])) | (counted[1:] & counted[:-1])
+    new = (np.diff(x) > _SAME_NUMBER * np.abs(x[1:])) | (counted[1:] & counted[:-1])
     new = np.concatenate([[True], new])
     return [value for value, kept in zip(values, new, strict=True) if kept], (np.cumsum(new) - 1)[codes]
 

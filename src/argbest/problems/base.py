@@ -15,7 +15,7 @@ from argbest.core import goals
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.goals import Goal, Limit
 from argbest.core.limits import NONE, BestWithinLimits
-from argbest.core.outcomes import Basis
+from argbest.core.outcomes import Basis, only_response
 from argbest.core.question import BEST, Question
 from argbest.core.questions.contexts import Column, Contexts, put_to
 from argbest.core.replications import Replications
@@ -36,6 +36,10 @@ Simulate: TypeAlias = Callable[[Any, Any, int], Any]  # a number, or a dict of n
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 MOST_PAIRS = 10**8
 _TIE = 1e-9  # of the range of the truth table
+_FOLLOWS_FROM_GOAL = (  # what is worked out once
+    *("aim", "asked", "setting", "outcome_forms", "_outcomes", "feasible", "best", "ties", "gaps"),
+    "gap_over_noise",
+)
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -206,7 +210,7 @@ class Problem:
         axis = self.contexts
         metric = axis.metric
         columns = tuple(
-            Column(self.column_word(name), tuple(values), name not in metric)
+            Column(self.column_word(name), tuple(values), name not in metric or isinstance(values[0], bool))
             for name, values in axis.coordinates.items()
         )
         return put_to(question_of(question), Contexts(self.weights, columns, answered))
@@ -215,12 +219,30 @@ class Problem:
         """Return what a column of the contexts is called: that of plain labels as the simulator calls it."""
         return name if self.contexts.columns else self.contexts.word or name
 
-    def asking(self, question: object) -> "Problem":
-        """Return the problem with another question."""
+    def asking(
+        self, question: object = None, *, goal: object = None, limits: object = None, price: object = None
+    ) -> "Problem":
+        """Return the problem with another question, goal, limits or price; None: as before, () no limits."""
+        wanted = goals.Wanted.read(
+            self.goal if goal is None else goal,
+            self.limits if limits is None else limits,
+            self.price if price is None else price,
+            self.responses or None,
+        )
+        if wanted.named and self.is_named and not self.responses:
+            raise InputError(
+                f"'{wanted.named[0]}' is no response: the simulator returns numbers without a name. Let it "
+                "return dicts, or ask for 'max' or 'min' without limits."
+            )
         other = copy(self)
-        for name in ("asked", "setting"):
+        for name in _FOLLOWS_FROM_GOAL:
             other.__dict__.pop(name, None)
-        other.__dict__["question"] = question_of(question)
+        other.__dict__.update(
+            question=self.question if question is None else question_of(question),
+            goal=str(wanted.goal),
+            limits=wanted.limits,
+            price=wanted.price,
+        )
         _ = other.asked
         return other
 
@@ -244,7 +266,7 @@ class Problem:
         names = goals.Wanted.read(self.goal, self.limits, self.price, responses).responses
         rates = declared_rates(self.rate, names)
         other = copy(self)
-        for name in ("asked", "setting", "outcome_forms", "_outcomes"):
+        for name in _FOLLOWS_FROM_GOAL:
             other.__dict__.pop(name, None)
         tables = {name: getattr(self, name) for name in ("truth", "truth_se", "noise_sd")}
         if len(names) > 1 and (wrong := [name for name, held in tables.items() if held is not None]):
@@ -275,12 +297,11 @@ class Problem:
     @property
     def goal_response(self) -> int | None:
         """The place of the response that is the goal; None where that is a sum, or a multiple."""
-        factor = np.abs(self.outcome_forms[0].coefficients)
-        return int(factor.argmax()) if factor.max() == 1.0 and np.sum(factor > 0) == 1 else None
+        return only_response(self.setting.basis.weights[0])
 
     @property
     def goal_range(self) -> tuple[float, float] | None:
-        """The interval that holds the goal of every replication, in the user's sign; None if none is known."""
+        """The interval that holds the goal of every replication, in the user's sign; None if unknown."""
         factors = (self.sign * self.outcome_forms[0].coefficients).tolist()
         ends = [
             sorted((factor * low, factor * high))
@@ -584,7 +605,9 @@ def declared_ranges(
                 f"reward_range names {name!r}, which is no response; known are {', '.join(responses)}. "
                 "Correct it."
             )
-    found = {str(name): reward_limits(each, rate=name in rates or rate is True) for name, each in given.items()}
+    found = {
+        str(name): reward_limits(each, rate=name in rates or rate is True) for name, each in given.items()
+    }
     kept = {name: each for name, each in found.items() if each is not None}
     return kept.get(responses[0]) if len(responses) == 1 else kept or None
 

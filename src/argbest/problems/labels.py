@@ -25,7 +25,7 @@ Key: TypeAlias = tuple[tuple[str, Label], ...]
 _Raw: TypeAlias = tuple[list[Any] | None, dict[Any, list[Any]]]
 _LARGEST_EXACT = 2**53  # integers beyond it are no longer distinct as floats
 _MOST_ENTRIES = 10**7  # alternatives or contexts
-_CLOSE = 1e-12  # relative; a number read back from a text file may differ in its last digit
+_SAME_NUMBER = 1e-12  # relative; a number read back from a text file may differ in its last digit
 _MOST_NAMED = 5  # values in a sentence
 UNNAMED = "problem"  # what a problem without a name was called up to version 0.1
 _SAY_NOTHING = {  # names of functions that do not tell one study from another
@@ -113,7 +113,7 @@ def keys(columns: Iterable[tuple[Label, ...]]) -> list[Key]:
 def close(a: tuple[str, Label], b: tuple[str, Label]) -> bool:
     """Return whether two parts of keys are the same but for rounding."""
     both = a[0] == b[0] == "number"
-    return math.isclose(float(a[1]), float(b[1]), rel_tol=_CLOSE) if both else a == b
+    return math.isclose(float(a[1]), float(b[1]), rel_tol=_SAME_NUMBER) if both else a == b
 
 
 def refuse_repeats(what: str, columns: list[tuple[Label, ...]]) -> None:

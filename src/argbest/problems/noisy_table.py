@@ -59,8 +59,8 @@ class SeveralResponses(ABC):
 class NoisyTable(ByPosition):
     """A simulator that looks up the mean and adds normal noise, a function of the seed alone.
 
-    Alternatives that share a seed would have all of that noise in common. Where they do, `sharing` mixes the
-    alternative in, so that the noise of two of them has the ``correlation`` stated.
+    Alternatives that share a seed would have all of that noise in common. Where they do, `with_shared_seeds`
+    mixes the alternative in, so that the noise of two of them has the ``correlation`` stated.
     """
 
     mean: Array  # [alternative, context]
@@ -68,7 +68,7 @@ class NoisyTable(ByPosition):
     correlation: float = 0.0
     shared: bool = False  # whether alternatives share seeds
 
-    def sharing(self) -> "NoisyTable":
+    def with_shared_seeds(self) -> "NoisyTable":
         """Return the simulator for alternatives that share seeds."""
         return replace(self, shared=True)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argbest.answers import frames
 from argbest.answers.predicting import coordinate, evenly, knows_new_contexts
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
@@ -14,6 +15,7 @@ from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.report.looks import middle_cut
 from argbest.study.study import Study
+from argbest.study.view import View
 from argbest.texts import number
 
 if TYPE_CHECKING:
@@ -136,16 +138,22 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
 
 def policy_map(study: Study) -> PolicyMap:
     """Return the selection of a study and P(best) of every pair."""
-    alternatives, contexts = side(study.problem.alternatives), side(study.problem.contexts)
-    frame = study.selection().iloc[contexts.order]
+    return policy_map_of(study.view())
+
+
+def policy_map_of(view: View) -> PolicyMap:
+    """Return the selection of a study at one moment and P(best) of every pair."""
+    alternatives, contexts = side(view.problem.alternatives), side(view.problem.contexts)
+    zone = view.indifference()
+    frame = frames.selection(view, zone).iloc[contexts.order]
     return PolicyMap(
         alternatives=alternatives,
         contexts=contexts,
-        probability=study.certificate().best_probability[np.ix_(alternatives.order, contexts.order)],
-        selected=_places(study.problem, alternatives, frame["selected"].tolist()),
+        probability=view.certificate().best_probability[np.ix_(alternatives.order, contexts.order)],
+        selected=_places(view.problem, alternatives, frame["selected"].tolist()),
         p_best=frame["p_best"].to_numpy(float),
         state=frame["state"].to_numpy(object),
-        delta=study.indifference(),
+        delta=zone,
     )
 
 

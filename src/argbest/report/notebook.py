@@ -1,17 +1,21 @@
-"""What notebooks show of a study: its answer, and its pictures by ``study.plot``."""
+"""What notebooks show of a study and of its answers, and their pictures by ``study.plot``."""
 
 from typing import TYPE_CHECKING, Any, cast
 
 from argbest import report
+from argbest.answers.answering import Answer
 from argbest.core.states import LEVEL
+from argbest.report import answer_sketches
 from argbest.report.sketch import sketch
 from argbest.report.wording import answer, choices
 from argbest.study.study import Study
-from argbest.texts import as_html
+from argbest.texts import as_html, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+_ROWS = 6  # of a table in a notebook
 
 
 def of_study(study: Study) -> str:
@@ -27,6 +31,25 @@ def of_study(study: Study) -> str:
         f"<p>{as_html(each)}</p>" for each in answer(study, study.selection(), study.certificate())
     )
     return f'<div style="max-width: 34em">{title}{sketch(study)}<ul>{lines}</ul>{said}</div>'
+
+
+def of_answer(answer: Answer) -> str:
+    """Return an answer to a question as HTML: the choice, how sure it is, a picture, and its table."""
+    drawn = answer_sketches.sketches(answer)
+    found, alternatives = answer.tailoring, answer.view.problem.alternatives
+    drawn += [] if found is None else [answer_sketches.tailoring_sketch(found, alternatives)]
+    said = "".join(f"<p>{as_html(line)}</p>" for line in answer.sentences())
+    table = answer.table.head(_ROWS)
+    shown = table.to_html(index=False, escape=True, float_format=lambda x: number(x))
+    more = len(answer.table) - _ROWS
+    left = f"<p>… and {more:,} more rows: see <code>table</code></p>" if more > 0 else ""
+    title = f"<p><strong>{as_html(f'{answer.question}: {answer.headline}')}</strong></p>"
+    return f'<div style="max-width: 34em">{title}{said}{"".join(drawn)}</div>{shown}{left}'
+
+
+def plot_answer(answer: Answer, *, theme: str | None = None) -> "Figure":
+    """Return the picture of an answer as a figure that a notebook shows."""
+    return _figure(report.plot_answer(answer, theme=theme))
 
 
 class Plots:
@@ -74,6 +97,14 @@ class Plots:
     def progress(self, *, measure: str = "pcs_e", theme: str | None = None) -> "Figure":
         """Return how sure the study was as replications came in."""
         return _figure(report.plot_progress(self._study, measure=measure, theme=theme))
+
+    def answer(self, question: object = None, *, theme: str | None = None) -> "Figure":
+        """Return the picture of the answer to a question, by default that of the study."""
+        return plot_answer(self._study.answer(question), theme=theme)
+
+    def tailoring(self, *, theme: str | None = None) -> "Figure":
+        """Return what choosing per context gains with 1, 2, 3, … alternatives."""
+        return _figure(report.plot_tailoring(self._study.answer("best"), theme=theme))
 
     def model_check(self, *, values: str = "z", theme: str | None = None) -> "Figure":
         """Return how far pairs are from what all others predict."""

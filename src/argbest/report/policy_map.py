@@ -6,6 +6,7 @@ import numpy as np
 
 from argbest.core.arrays import Array
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
+from argbest.problems.base import Problem
 from argbest.report import curves, looks, style, tables
 from argbest.report.curves import Grid, PolicyCurve, PolicyMap
 from argbest.report.looks import Theme
@@ -29,22 +30,25 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
     table. Marks tell sure, equal and open contexts apart (`Study.selection`). ``theme`` is "light" or "dark".
     """
     style.require_study(study)
-    policy, curve, grid = curves.policy_map(study), curves.policy_curve(study), curves.grid(study.problem)
-    title = style.titled(study.problem.name, "selected alternative and P(best)")
+    return draw_map(study.problem, curves.policy_map(study), curves.policy_curve(study), ax, theme)
+
+
+def draw_map(
+    problem: Problem, policy: PolicyMap, curve: PolicyCurve | None, ax: "Axes | None", theme: str | None
+) -> "Axes":
+    """Return axes with the map; without a curve nothing is said between contexts."""
+    grid = curves.grid(problem)
+    title = style.titled(problem.name, "selected alternative and P(best)")
     if curve is not None:
-        height = min(max(2.2 + 0.24 * study.problem.n_alternatives, 3.6), 10.0)
+        height = min(max(2.2 + 0.24 * problem.n_alternatives, 3.6), 10.0)
         sheet = style.sheet(ax, theme, 5.2, height)
         strip = _draw_curve(sheet, policy, curve)
         _explain(strip, sheet.theme, policy, title, unanswered=not policy.answered.all())
     elif grid is not None:
         width, height = tables.size(grid.rows, grid.columns)
         sheet = style.sheet(ax, theme, max(width, 0.75 * len(grid.columns.labels) + 1.5), height + 0.4)
-        _draw_grid(
-            sheet,
-            policy,
-            grid,
-            style.titled(study.problem.name, "selected alternative; stronger colour is surer"),
-        )
+        words = "selected alternative; stronger colour is surer"
+        _draw_grid(sheet, policy, grid, style.titled(problem.name, words))
     else:
         sheet = style.sheet(ax, theme, *tables.size(policy.contexts, policy.alternatives))
         _draw_rows(sheet, policy)

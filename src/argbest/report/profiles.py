@@ -22,7 +22,7 @@ from argbest.study.study import Study
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FEWEST, _MOST = 4, 8  # alternatives, where nobody says how many
+_FEWEST_SHOWN, _MOST_SHOWN = 4, 8  # alternatives, where nobody says how many
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def profiles(
     selected = np.zeros(problem.n_alternatives, bool)
     if leading is None:
         selected[_selected(study, known, [_moved(here, name, value) for value in at])] = True
-        leading = min(max(int(selected.sum()), _FEWEST), _MOST)
+        leading = min(max(int(selected.sum()), _FEWEST_SHOWN), _MOST_SHOWN)
     order = np.lexsort((-chance.mean(axis=1), -chance.max(axis=1), ~selected))[:leading]
     labels = curves.row_labels(problem.alternatives)
     held = dict(here) if isinstance(here, dict) else {name: here}

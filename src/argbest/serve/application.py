@@ -29,7 +29,7 @@ _HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-MOST = 128  # at once, well below the files that a process may have open
+MOST_CONNECTIONS = 128  # at once, well below the files that a process may have open
 PATIENCE = 30.0  # seconds for a request to come and its answer to be taken
 
 
@@ -139,7 +139,7 @@ class BriefProtocol(H11Protocol):
         """Begin, and make room if there are too many."""
         super().connection_made(transport)
         self._renew()
-        if len(self.connections) > MOST:
+        if len(self.connections) > MOST_CONNECTIONS:
             others = (each for each in self.connections if isinstance(each, BriefProtocol))
             oldest = min(others, key=lambda each: each._since)  # noqa: SLF001  # of this very class
             self.connections.discard(oldest)

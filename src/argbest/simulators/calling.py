@@ -72,9 +72,9 @@ def evaluate(simulate: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcome]
 
 
 def for_shared_seeds(simulate: Any) -> Any:
-    """Return the simulator to use where alternatives share seeds: another one only where it has `sharing`."""
-    sharing = getattr(simulate, "sharing", None)
-    return simulate if sharing is None else sharing()
+    """Return the simulator to use where alternatives share seeds: itself, unless it offers another one."""
+    other = getattr(simulate, "with_shared_seeds", None)
+    return simulate if other is None else other()
 
 
 def value_of(given: object) -> Value:

@@ -173,7 +173,7 @@ def run(
             process = _started(arguments, folder, environment)
             watch(process.pid)  # at once: until then a kill of ours would leave it behind
             _RUNNING[me] = process
-            out, err = _Tail(process.stdout, _STDOUT), _Tail(process.stderr, texts.LONGEST)
+            out, err = _LastBytes(process.stdout, _STDOUT), _LastBytes(process.stderr, texts.LONGEST)
         _refuse_if_abandoned(me)  # whoever abandons this thread from now on finds the program
         in_time = _wait(process, timeout)
     finally:
@@ -239,7 +239,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
             process.kill()
 
 
-class _Tail:
+class _LastBytes:
     """The last bytes of a pipe, read by a thread so that the writer never waits."""
 
     def __init__(self, pipe: IO[bytes] | None, most: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -70,7 +70,8 @@ def read(
     with explained("a row"):
         for kind, news in zip(there, connection.execute(_news(there), between).one(), strict=True):
             if news:
-                rows, made = connection.execute(_read(kind, written), between), cast(Any, kind)
+                made: Any = kind
+                rows = connection.execute(_read(made, written), between)
                 found.update((row[0], made(*row[1:])) for row in rows)
     expected = range(max(after, 0) + 1, upto + 1)  # never all at once: a damaged number may be huge
     if upto - max(after, 0) != len(found):

@@ -172,7 +172,7 @@ class _Names(_JSON):
         return tuple(map(str, super().got(value)))
 
 
-class _Pairs(_JSON):
+class _PairList(_JSON):
     """A tuple of pairs of positions, as a JSON list of lists."""
 
     cache_ok = True
@@ -229,7 +229,7 @@ studies = sa.Table(
 
 _TYPES: dict[Any, Any] = {
     int: _Whole, float: _Number, str: _Words, bool: sa.Boolean, bytes: sa.LargeBinary,
-    Mapping[str, Any]: _JSON, tuple[float, ...]: _Replications, tuple[tuple[int, int], ...]: _Pairs,
+    Mapping[str, Any]: _JSON, tuple[float, ...]: _Replications, tuple[tuple[int, int], ...]: _PairList,
     tuple[str, ...]: _Names, tuple[Response, ...]: _Further,
 }  # fmt: skip
 

@@ -50,7 +50,7 @@ from argbest.study.trial import ELSEWHERE, Trial
 from argbest.study.workers import Tries, at_once
 from argbest.texts import capped
 
-Room = Callable[["Journal"], int]
+SlotsLeft = Callable[["Journal"], int]
 _FURTHER = "further sums"  # of stored parameters
 BY_HAND = "by hand"  # the worker of trials asked for outside `run`
 
@@ -100,7 +100,7 @@ class Journal:
         *,
         worker: str,
         only: int | None = None,
-        room: Room | None = None,
+        room: SlotsLeft | None = None,
         policy: Callable[[Ledger], Policy | None] | None = None,
     ) -> list[Trial]:
         """Return up to n trials for a worker; fewer, or none, where ``room`` says so.
@@ -228,7 +228,7 @@ class Journal:
         n: int,
         worker: str,
         only: int | None,
-        room: Room | None,
+        room: SlotsLeft | None,
         policy: Callable[[Ledger], Policy | None] | None,
     ) -> Change:
         """Return what gives a worker its next trials.

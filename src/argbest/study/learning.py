@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +17,7 @@ from argbest.core import schedule
 from argbest.core.arrays import AnyArray, Array, BoolArray
 from argbest.core.belief import Belief, shares_noise, take_in
 from argbest.core.decision import Decision
-from argbest.core.outcomes import Basis, of_each_sum, sums_of
+from argbest.core.outcomes import ONE, Basis, of_each_sum, sums_of
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.engine import step
@@ -175,23 +175,35 @@ class Learning:
 
 
 @dataclass(eq=False)
-class LearningOfSum:
-    """What is learned of one of the sums of responses, as a study would know it that asks of nothing else."""
+class LearningOfOthers:
+    """What the same records say of other sums of responses; what was learned already is not learned again."""
 
-    whole: Learning
-    place: int
+    model: Model[Any]
+    setting: Setting
+    tallies: tuple[Tally, ...]
+    first: "Learning | LearningOfOthers"
+    places: tuple[int | None, ...]  # of these sums among those learned first; None: it is not among them
 
     @property
     def n_records(self) -> int:
         """How many records are learned from."""
-        return self.whole.n_records
+        return self.first.n_records
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        """The knowledge of this sum."""
-        known = self.whole.knowledge
-        own = known.learned.params[self.place], sums_of(known.belief)[self.place]
-        return known._replace(learned=step.Learned.of_one((own[0],), own[1]))
+        """The knowledge of these sums."""
+        known = self.first.knowledge
+        sums, params, beliefs = sums_of(known.belief), [], []
+        for tally, place in zip(self.tallies, self.places, strict=True):
+            if place is None:
+                alone = step.learn(self.model, replace(self.setting, basis=ONE), [tally])
+                own, belief = alone.params[0], alone.belief
+            else:
+                own, belief = known.learned.params[place], sums[place]
+            params.append(own)
+            beliefs.append(belief)
+        together = self.setting.basis.belief(beliefs)
+        return known._replace(learned=step.Learned.of_one(tuple(params), together))
 
 
 def integrated_by_seed(

@@ -26,7 +26,7 @@ from argbest.storage.base import (
     Told,
 )
 from argbest.storage.pages import Past
-from argbest.study.rewards import RewardKind, RewardsSoFar
+from argbest.study.rewards import RewardKind, RewardsSoFar, is_rate
 from argbest.study.separations import InOrder, Separations
 from argbest.study.trial import ELSEWHERE, OPEN, Records, Trials
 from argbest.study.trial import FAILED as FAILED_END
@@ -187,12 +187,7 @@ class Ledger:
     def rate(self) -> bool:
         """Whether the goal is a rate: declared, or every value told so far was True or False."""
         response = self.problem.goal_response
-        return response is not None and self.is_rate(response)
-
-    def is_rate(self, response: int) -> bool:
-        """Return whether a response is a rate: declared, or every value told so far was True or False."""
-        seen = self.rewards_of[response]
-        return self.problem.declares_rate(response) or (seen.n > 0 and seen.kind == RewardKind.TRUTHS)
+        return response is not None and is_rate(self.problem, response, self.rewards_of[response])
 
     @property
     def reward_range(self) -> tuple[float, float] | None:

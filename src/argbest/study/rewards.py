@@ -51,6 +51,11 @@ class RewardsSoFar(NamedTuple):
         return self.kind != RewardKind.NUMBERS and 0.5 < self.total < self.n - 0.5
 
 
+def is_rate(problem: Problem, response: int, seen: RewardsSoFar) -> bool:
+    """Return whether a response, by its place, is a rate: declared, or every value was True or False."""
+    return problem.declares_rate(response) or (seen.n > 0 and seen.kind == RewardKind.TRUTHS)
+
+
 def kind_of(n: int, told: Response) -> RewardKind:
     """Return what n values of a response are; a summary is BINARY if n values of 0 and 1 can have it."""
     if are_truths(told.values):

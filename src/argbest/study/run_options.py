@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Stop: TypeAlias = Callable[["Study"], bool]
 Progress: TypeAlias = Callable[[int, int], None]
 OnResult: TypeAlias = Callable[[Trial, Any], None]  # a number, or a dict of them by response
-_MOST = {"workers": 10**4, "batch": 10**7}
+_LARGEST = {"workers": 10**4, "batch": 10**7}
 _RENEWED = 0.3  # seconds between two pictures of a bar in a notebook
 
 
@@ -42,7 +42,7 @@ def checked(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     options = {name: value for name, value in given.items() if value is not None}
     for name in ("budget", "workers", "batch"):
         if name in options:
-            whole(f"{where}{name}", options[name], at_least=1, at_most=_MOST.get(name))
+            whole(f"{where}{name}", options[name], at_least=1, at_most=_LARGEST.get(name))
     for name in ("seconds", "timeout"):
         if name in options:
             options[name] = finite(f"{where}{name}", options[name], above=0)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from argbest import registry
 from argbest.core import schedule
+from argbest.engine.step import shown_to_policies
 from argbest.errors import (
     DataNotice,
     InputError,
@@ -24,7 +25,7 @@ from argbest.errors import (
     StorageError,
     TrialError,
 )
-from argbest.policies.base import Policy, finished
+from argbest.policies.base import Policy, finished, refuse_other_questions
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
 from argbest.storage.base import is_shared
@@ -322,9 +323,13 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
-    _refuse_for_other_questions(study, end)
+    question = shown_to_policies(study.problem.setting).question
+    if end.confirm and end.budget is not None:  # all of this is refused before anything is simulated
+        refuse_other_questions(registry.confirmation(), question)
     if isinstance(end.stop, GuaranteedPCS):
-        assumptions.of_rewards(study.reward_range, end.stop.assume)  # refused before anything is simulated
+        study._refuse_limits("guarantee")
+        _refuse_guarantee_of_other_questions(study)
+        assumptions.of_rewards(study.reward_range, end.stop.assume)
     study._journal.begin(end.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
@@ -338,19 +343,11 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     return simulate
 
 
-def _refuse_for_other_questions(study: "Study", end: RunEnd) -> None:
-    """Refuse stages that only the best of every context has, before anything is simulated."""
+def _refuse_guarantee_of_other_questions(study: "Study") -> None:
+    """Refuse a guarantee as a stop rule of another question than the best of every context."""
     view = study.view()
-    if view.asks_about_table:
-        return
-    asked = f"this study asks the question {view.question.name!r}"
-    if isinstance(end.stop, GuaranteedPCS):
+    if not view.asks_about_table:
         raise InputError(
-            f"GuaranteedPCS is about the best alternative of every context, and {asked}. Use ExpectedPCS or "
-            "OpportunityCost, which are about its answer."
-        )
-    if end.confirm:
-        raise InputError(
-            f"confirm={end.confirm:g} reserves replications for the leaders of every context, and {asked}. "
-            "Leave confirm out."
+            "GuaranteedPCS is about the best alternative of every context, and this study asks the question "
+            f"{view.question.name!r}. Use ExpectedPCS or OpportunityCost, which are about its answer."
         )

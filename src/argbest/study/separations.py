@@ -87,6 +87,18 @@ class InOrder:
         same.count, same.version, same.sorted = self.count.copy(), self.version.copy(), {*self.sorted}
         return same
 
+    def asking(self, weights: tuple[float, ...]) -> "InOrder":
+        """Return these with another goal, a weighed sum of the responses, to look at."""
+        same = self.as_it_is()
+        same.goal = WeighedColumn(self._store, weights)
+        same.sorted = set()
+        for k, c in np.argwhere(self.count >= _ENOUGH_FOR_A_TREND).tolist():
+            pair = k, c
+            steps = np.diff(same.goal.at(self._rows[pair][: self.count[pair]]))
+            if np.all(steps > 0) or np.all(steps < 0):
+                same.sorted.add(pair)
+        return same
+
     def of_context(self, context: int, values: WeighedColumn | None = None) -> Array:
         """Return a row per alternative and a column per number, NaN where an alternative has no value.
 

@@ -528,14 +528,25 @@ class Study:
             equal_within = delta if equal_within is None else equal_within
         return frames.selection(self.view(), self.indifference(equal_within))
 
-    def answer(self, question: object = None, *, delta: float | None = None) -> "answering.Answer":
+    def answer(
+        self,
+        question: object = None,
+        *,
+        goal: object = None,
+        limits: object = None,
+        price: float | None = None,
+        delta: float | None = None,
+    ) -> "answering.Answer":
         """Return the answer to a question, from what the study knows: no new simulation is made.
 
         The question is a name, such as "overall", "worst-case", "regret", "top:m=3", "most-probable-best" or
         "rule:depth=2" (`argbest.questions`), or an object; by default that of the study. Within ``delta`` of
         the right answer counts as equal to it, by default 1/100 of what wrong answers lose.
+        ``goal``, ``limits`` and ``price`` take the place of those of the problem, for this answer: "max
+        throughput", ["late <= 0.02"]; an empty list stands for no limits.
         """
-        return answering.of_study(self.view(), question, delta)
+        view = self.view().asking(goal=goal, limits=limits, price=price)
+        return answering.of_study(view, question, delta)
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.
@@ -593,6 +604,7 @@ class Study:
             warn_of_old_name("forecast(worst=True)", 'forecast(contexts="worst")')
             contexts = "worst" if flag("worst", worst) else "expected"
         one_of("contexts", contexts, ("expected", "worst"))
+        self._refuse_limits("forecast")
         return forecasting.of_study(self.view(), target, worst=contexts == "worst", delta=delta)
 
     def model_check(self) -> "model_check.ModelCheck":
@@ -643,6 +655,7 @@ class Study:
         failures depend on the reward, the guarantee is about the replications that do not fail.
         """
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
+        self._refuse_limits("guarantee")
         return guarantee.of_study(self.view(), error, zone, assume)
 
     def predict(self, contexts: object, *, integrate: bool = True, indexed: bool = False) -> "pd.DataFrame":
@@ -653,6 +666,7 @@ class Study:
         ``extrapolated`` marks those outside the bounds of the problem's contexts, or with a category that
         none of these has; an `ExtrapolationNotice` warns of such a category.
         """
+        self._refuse_limits("predict")
         zone = self.indifference()
 
         def made(found: predicting.Prediction) -> "pd.DataFrame":
@@ -672,6 +686,7 @@ class Study:
         The contexts are the index, so that all columns are probabilities; with ``indexed=False`` they are
         columns, as in `predict`.
         """
+        self._refuse_limits("predict_proba")
         whole = predicting.predicted(
             self.view(),
             contexts,
@@ -686,6 +701,14 @@ class Study:
         from argbest.report.notebook import Plots
 
         return Plots(self)
+
+    def _refuse_limits(self, what: str) -> None:
+        """Refuse what would answer as if there were no limits."""
+        if self.problem.limits:
+            raise InputError(
+                f"`{what}` knows of no limits yet, and this study has '{self.problem.limits[0]}'. Use "
+                "`certificate` and `selection`, or `answer(limits=[])` for an answer without them."
+            )
 
     def _granted(self, delta: float) -> Array:
         """Return P(within delta of the right answer) as far as nothing speaks against it, [part]."""

@@ -17,8 +17,9 @@ from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes
 from argbest.core.certificate import Certificate, Mixture
-from argbest.core.outcomes import ONE, SharedNoise, means_of, shared_noise, with_shared_noise
-from argbest.core.question import BEST, HasLimits, Question
+from argbest.core.goals import goal_of
+from argbest.core.outcomes import SharedNoise, means_of, only_response, shared_noise, with_shared_noise
+from argbest.core.question import HasLimits, Question
 from argbest.core.questions.contexts import of_table
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting, among_the_rest
@@ -31,9 +32,9 @@ from argbest.problems.base import Problem
 from argbest.problems.design import for_model
 from argbest.storage.base import Failed, Plain
 from argbest.study.journal import Journal
-from argbest.study.learning import Knowledge, Learning, LearningOfSum, integrated_by_seed
+from argbest.study.learning import Knowledge, Learning, LearningOfOthers, integrated_by_seed
 from argbest.study.ledger import Ledger, status
-from argbest.study.rewards import RewardKind, RewardsSoFar
+from argbest.study.rewards import RewardKind, RewardsSoFar, is_rate
 from argbest.study.separations import InOrder, Separations
 from argbest.study.trial import Records, Trials
 
@@ -52,7 +53,7 @@ class Inference:
 
     def __init__(
         self, problem: Problem, model: Model[Any], seed: int, setting: Setting, tallies: Sequence[Tally],
-        ruled_out: BoolArray | None, learning: Learning | LearningOfSum,
+        ruled_out: BoolArray | None, learning: Learning | LearningOfOthers,
     ) -> None:  # fmt: skip
         self._problem, self._model, self._seed = problem, model, seed
         self._setting, self._tallies, self._ruled_out = setting, tuple(tallies), ruled_out
@@ -66,13 +67,16 @@ class Inference:
         same = own is other or (own is not None and other is not None and np.array_equal(own, other))
         return learning is self._learning and same
 
-    def of_sum(self, place: int, setting: Setting) -> "Inference":
-        """Return what is concluded of one of the sums that are learned, by itself."""
-        if isinstance(self._learning, LearningOfSum):
-            return self
-        learning = LearningOfSum(self._learning, place)
-        known = self._problem, self._model, self._seed, setting
-        return Inference(*known, (self._tallies[place],), self._ruled_out, learning)
+    def asking(self, problem: Problem, setting: Setting, tallies: Sequence[Tally]) -> "Inference":
+        """Return what is concluded from the same records for another goal, or other limits.
+
+        Sums of responses that were learned already are not learned again.
+        """
+        own, wanted = self._setting.basis.weights, setting.basis.weights
+        places = tuple(own.index(each) if each in own else None for each in wanted)
+        learning = LearningOfOthers(self._model, setting, tuple(tallies), self._learning, places)
+        known = problem, self._model, self._seed, setting
+        return Inference(*known, tallies, self._ruled_out, learning)
 
     @property
     def knowledge(self) -> Knowledge:
@@ -144,10 +148,14 @@ class Inference:
     def certificate_of(self, question: Question, delta: float) -> Certificate:
         """Return how sure the answer to a question is that was put to the contexts of this study."""
         answered = self.answered if len(question.parts(self._problem.weights)) > 1 else None
-        return Certificate(
+        made = Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
             question=question, numbers=self._numbers,
         )  # fmt: skip
+        if self._numbers is None or question.only_the_best_matter:
+            return made
+        # Draws of large tables are dear, and those of all questions are the same: no more than `NUMBERS`.
+        return replace(made, tables=lambda: self.once("tables", lambda: made.of_draws(lambda tables: tables)))
 
     @property
     def _numbers(self) -> Callable[[], np.random.Generator] | None:
@@ -193,8 +201,7 @@ class View:
     model: Model[Any]
     setting: Setting  # the problem's, and which pairs were set aside
     tallies: tuple[Tally, ...]  # of all sums of responses that are learned about, the goal's first
-    rewards: RewardsSoFar  # what the values of the goal are: True and False, 0 and 1, numbers
-    rate: bool  # whether all of them are 0 or 1: declared so, or every value told was True or False
+    rewards_of: tuple[RewardsSoFar, ...]  # what the values of every response are
     set_aside: BoolArray  # pairs that failed too often to be asked for again
     ruled_out: BoolArray | None  # those of them without a single value; None where there are none
     pending: IntArray  # trials under way
@@ -234,8 +241,7 @@ class View:
             model=journal.model,
             setting=setting,
             tallies=tallies,
-            rewards=ledger.rewards,
-            rate=ledger.rate,
+            rewards_of=tuple(ledger.rewards_of),
             set_aside=ledger.set_aside,
             ruled_out=out,
             pending=ledger.pending.copy(),
@@ -268,27 +274,62 @@ class View:
         """The tally of the goal."""
         return self.tallies[0]
 
+    @property
+    def rewards(self) -> RewardsSoFar:
+        """What the values of the goal are: True and False, 0 and 1, numbers; a sum is just a number."""
+        response = only_response(self.setting.basis.weights[0])
+        if response is None:
+            return RewardsSoFar(RewardKind.NUMBERS, self.n_replications)
+        return self.rewards_of[response]
+
+    @property
+    def rate(self) -> bool:
+        """Whether the goal is a rate: declared so, or every value told was True or False."""
+        response = only_response(self.setting.basis.weights[0])
+        return response is not None and self.is_rate(response)
+
+    def is_rate(self, response: int) -> bool:
+        """Return whether all values of a response, by its place, are 0 or 1, as `rate`."""
+        return is_rate(self.problem, response, self.rewards_of[response])
+
     @cached_property
     def sums(self) -> "tuple[View, ...]":
-        """The study as if it asked of one of the sums of responses that are learned alone, of each."""
-        if len(self.tallies) == 1 and not self.problem.limits:
+        """The study as if one of the sums of responses that are learned were its goal, without limits."""
+        if not self.problem.limits:
             return (self,)
-        return tuple(map(self._of_sum, range(len(self.tallies))))
+        names = self.problem.responses
+        return tuple(self.asking(goal=goal_of(own, names), limits=()) for own in self.setting.basis.weights)
 
-    def _of_sum(self, place: int) -> "View":
-        setting = replace(self.setting, question=BEST, basis=ONE)
-        tally, weights = self.tallies[place], self.setting.basis.weights[place]
-        used = [i for i, factor in enumerate(weights) if factor]
-        alone = used[0] if len(used) == 1 and abs(weights[used[0]]) == 1.0 else None
-        ledger = self._ledger
+    def asking(self, *, goal: object = None, limits: object = None, price: object = None) -> "View":
+        """Return the same records with another goal, other limits or another price; None: as before.
+
+        Nothing is simulated. Only sums of responses that were not learned before are learned now; another
+        bound or price needs nothing new.
+        """
+        problem = self.problem.asking(goal=goal, limits=limits, price=price)
+        key = problem.goal, problem.limits, problem.price
+        if key == (self.problem.goal, self.problem.limits, self.problem.price):
+            return self
+        return self.inference.once(("asking", *key), lambda: self._asking(problem))
+
+    def _asking(self, problem: Problem) -> "View":
+        asked, own = problem.setting, self.setting.basis.weights
+        setting = replace(self.setting, question=asked.question, basis=asked.basis)
+        tallies = tuple(
+            self.tallies[own.index(each)] if each in own else self._tally_of(each, self.n_records)
+            for each in asked.basis.weights
+        )
+        shown = tallies[0].replications
+        in_order = self.in_order.asking(tuple(problem.sign * each for each in asked.basis.weights[0]))
         return replace(
             self,
+            problem=problem,
             setting=setting,
-            tallies=(tally,),
-            rewards=RewardsSoFar(RewardKind.NUMBERS) if alone is None else ledger.rewards_of[alone],
-            rate=alone is not None and ledger.is_rate(alone),
-            replications=self.replications if tally.replications is None else tally.replications,
-            inference=self.inference.of_sum(place, setting),
+            tallies=tallies,
+            replications=self.replications if shown is None else shown,
+            in_order=in_order,
+            separations=Separations(problem, in_order),
+            inference=self.inference.asking(problem, setting, tallies),
         )
 
     @property
@@ -378,18 +419,18 @@ class View:
 
     def tallies_after(self, n_records: int) -> tuple[Tally, ...]:
         """Return the tallies of all sums when the values of so many trials had been told."""
-        basis, records = self.setting.basis, self.records
+        return tuple(self._tally_of(own, n_records) for own in self.setting.basis.weights)
+
+    def _tally_of(self, weights: tuple[float, ...], n_records: int) -> Tally:
+        """Return the tally of a weighed sum of responses when so many trials had been told."""
+        records, own = self.records, np.array(weights)
         trial, n = (records.columns.numbers(name)[:n_records] for name in ("trial", "n"))
         where = tuple(self.trials.columns.numbers(name)[trial] for name in ("alternative", "context"))
+        mean, m2 = own @ records.means()[:, :n_records], records.squares_of(weights)[:n_records]
+        made = tallies.from_observations(where, mean, self.problem.shape, n=n, m2=m2)
         rows = records.rows_until(n_records)
-        means = basis.sums(records.means()[:, :n_records])
-        found = []
-        for own, tally, mean in zip(basis.weights, self.tallies, means, strict=True):
-            m2 = records.squares_of(own)[:n_records]
-            made = tallies.from_observations(where, mean, self.problem.shape, n=n, m2=m2)
-            told = None if tally.replications is None else tally.replications[:rows]
-            found.append(replace(made, replications=told))
-        return tuple(found)
+        value = own @ self._ledger.store.values[:, :rows]
+        return replace(made, replications=replace(self.replications[:rows], value=value))
 
     @property
     def knowledge(self) -> Knowledge:

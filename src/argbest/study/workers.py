@@ -33,7 +33,7 @@ _FAREWELL = 1.0  # seconds for a sign of life that is under way when a run ends
 SILENCE = 60.0  # seconds without one after which a worker counts as dead
 PAUSES = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 60.0)  # seconds between attempts: three minutes in all
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-_KEPT = 86400.0  # seconds for which the file of a worker that ended is kept
+_SECONDS_KEPT = 86400.0  # seconds for which the file of a worker that ended is kept
 _SELDOM = 64  # so many workers begin for each that looks for old files: there may be thousands of them
 
 
@@ -119,7 +119,7 @@ def _prune() -> None:
     """Remove files of workers that ended long ago."""
     for path in _folder().iterdir():
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _KEPT and (number := locked(path)) is not None:
+            if time.time() - path.stat().st_mtime > _SECONDS_KEPT and (number := locked(path)) is not None:
                 path.unlink()
                 os.close(number)
 

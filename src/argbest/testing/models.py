@@ -61,6 +61,7 @@ def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) ->
         assert values.shape == full, f"belief.{name} has shape {values.shape}, expected {full}"
         assert np.all(np.isfinite(values)), f"belief.{name} holds numbers that are not finite"
     assert np.all(belief.var >= 0), "belief.var holds negative variances"
+    _check_own_arrays(belief, tally)
     for run in range(3):
         single = tally[run]
         alone = model.posterior(single, setting, model.fit(single, setting))
@@ -80,6 +81,16 @@ def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) ->
     _assert_close(
         other.mean, 1e3 * belief.mean + 7.0, "another unit and origin must give the same belief", 1e-3
     )
+
+
+def _check_own_arrays(belief: Belief, tally: Tally) -> None:
+    """Check that a belief stays what it is when values are added to the tally of a live study."""
+    for name, values in (("mean", belief.mean), ("var", belief.var), ("noise", belief.noise)):
+        for table, told in (("count", tally.count), ("mean", tally.mean), ("m2", tally.m2)):
+            assert not np.shares_memory(values, told), (
+                f"belief.{name} is the tally's {table} itself, which a study changes when values come in; "
+                "return a copy"
+            )
 
 
 def _check_predictions(model: Model[Any], tally: Tally, setting: Setting, params: Any) -> None:

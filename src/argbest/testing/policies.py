@@ -27,7 +27,7 @@ from argbest.policies.base import (
     follows_the_foremost,
     of_studies,
 )
-from argbest.streams import Draws, Purpose, roots
+from argbest.streams import Purpose, StepDraws, roots
 
 PERMUTATION, SHIFT, SCALE = "permutation", "shift", "scale"
 EVERY_INVARIANCE = frozenset({PERMUTATION, SHIFT, SCALE})
@@ -41,7 +41,7 @@ class Situation:
     tally: Tally
     pending: IntArray
     setting: Setting
-    draws: Draws
+    draws: StepDraws
 
     def one(self, run: int) -> "Situation":
         """Return what a single one of them looks like alone."""
@@ -67,7 +67,7 @@ def situation(
     weights = rng.random(shape[1]) + 0.1
     setting = Setting(weights / weights.sum(), separation, np.ones(shape[1], bool))
     under_way = rng.integers(0, 2, full) if pending else np.zeros(full, np.int64)
-    draws = Draws(roots(seed, np.arange(runs)), Purpose.POLICY, 7)
+    draws = StepDraws(roots(seed, np.arange(runs)), Purpose.POLICY, 7)
     return Situation(BlockBelief(mean, cov, noise), tally, under_way, setting, draws)
 
 

@@ -16,11 +16,13 @@ from argbest.storage.base import (
     Enqueued,
     Event,
     Failed,
+    Named,
     Parted,
     Passed,
     Plain,
     Readmitted,
     Refit,
+    Response,
     Storage,
     Told,
     Worker,
@@ -45,14 +47,27 @@ def assert_valid_storage(new: Opener, *, again: Callable[[Storage], Storage] | N
     same study, as another process would open it; without it, the same object is used.
     """
     other = again or (lambda storage: storage)
-    for check in (_check_definition, _check_events, _check_refits, _check_discarding, _check_workers):
+    for check in (_check_definition, _check_events, _check_responses, _check_refits, _check_discarding):
         _run(check, new, other)
-    for check in (_check_visibility, _check_exclusion, _check_readers, _check_pages, _check_sums):
+    for check in (
+        _check_workers,
+        _check_visibility,
+        _check_exclusion,
+        _check_readers,
+        _check_pages,
+        _check_sums,
+    ):
         _run(check, new, other)
 
 
-def example_events(n: int = 3) -> list[Event]:
-    """Return events of every kind about n trials, with numbers and texts that are easily spoilt."""
+def example_events(n: int = 3, n_responses: int = 1) -> list[Event]:
+    """Return events of every kind about n trials, with numbers and texts that are easily spoilt.
+
+    With several responses whatever was told has as many.
+    """
+    if n_responses > 1:
+        names = tuple(f"{i} {NASTY}" for i in range(n_responses))
+        return [Named(names, 1.7e9), *(_with_responses(each, n_responses) for each in example_events(n))]
     found: list[Event] = []
     for i in range(n):
         number = _NUMBERS[i % len(_NUMBERS)]
@@ -76,6 +91,16 @@ def example_events(n: int = 3) -> list[Event]:
     ]
     designed = Designed(((0, 1), (2, 0), (0, 1)), NASTY, 1.7e9)
     return [designed, *found, Begun(2), Refit(2, 9, _definition())]
+
+
+def _with_responses(event: Event, n: int) -> Event:
+    """Return an event with so many responses, if it tells of any."""
+    if not isinstance(event, Told):
+        return event
+    values = None if event.values is None else tuple(map(float, reversed(event.values)))
+    truths = None if event.values is None else tuple(each > 0 for each in event.values)
+    others = Response(-event.mean, event.m2, values), Response(event.mean / 3, 0.0, truths)
+    return replace(event, further=tuple(others[i % 2] for i in range(n - 1)))
 
 
 def _run(check: Callable[[Storage, Storage], None], new: Opener, other: Callable[[Storage], Storage]) -> None:
@@ -167,7 +192,14 @@ def _check_definition(storage: Storage, second: Storage) -> None:
 
 
 def _check_events(storage: Storage, second: Storage) -> None:
-    events = example_events(8)
+    _check_kept(storage, second, example_events(8))
+
+
+def _check_responses(storage: Storage, second: Storage) -> None:
+    _check_kept(storage, second, example_events(8, n_responses=3))
+
+
+def _check_kept(storage: Storage, second: Storage, events: Sequence[Event]) -> None:
     for part in (events[:1], events[1:1], events[1:20], events[20:]):
         with storage.exclusive() as log:
             log.append(part[:2])

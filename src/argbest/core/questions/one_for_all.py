@@ -37,6 +37,13 @@ class ValuesAlternatives(Question, Protocol):
     """Whether the expected value is that of the expected rewards: a choice then needs no draws."""
 
 
+class FindsTheWorst(ValuesAlternatives, Protocol):
+    """A question that values an alternative by a single context, the worst one in some sense."""
+
+    def worst_contexts(self, rewards: Array) -> IntArray:
+        """Return the context that settles the value of every alternative, [..., alternative]."""
+
+
 class DecidesAs(Question, Protocol):
     """A question for which no policy is known that beats that of another question."""
 
@@ -88,6 +95,39 @@ class OneForAll(ABC):
             value = value[~(ruled_out & self.contexts.counted).any(axis=-1)]
         ordered = np.sort(value)
         return np.asarray(ordered[-1:] - ordered[:-1])
+
+
+class WeighsContexts(OneForAll):
+    """The alternative with the largest Σ_c w_kc f_k(c), where weights may depend on the rewards themselves.
+
+    Such as an average over the contexts in which an alternative does worst. Give `weights_of`; contrasts then
+    follow from joint draws.
+    """
+
+    @abstractmethod
+    def weights_of(self, rewards: Array) -> Array:
+        """Return the weights of the contexts for every alternative, [..., alternative, context]."""
+
+    def values(self, rewards: Array) -> Array:
+        """Return Σ_c w_kc f_k(c)."""
+        return np.asarray((self.weights_of(rewards) * rewards).sum(axis=-1))
+
+    def contrasts(self, belief: Belief, choice: IntArray) -> Contrasts:
+        """Return what joint draws name, whatever is chosen."""
+        return self.drawn_contrasts(belief)
+
+    def drawn_contrasts(self, belief: Belief) -> Sums:
+        """Return, for every joint draw, its best alternative minus the second, each with its own weights."""
+        rewards = drawn.draws(belief, drawn.FOR_CONTRASTS)
+        weights = self.weights_of(rewards)
+        first, second = first_two((weights * rewards).sum(axis=-1))
+        n = rewards.shape[-1]
+        alternative = np.concatenate([np.repeat(each[..., None], n, axis=-1) for each in (first, second)], -1)
+        context = np.broadcast_to(np.tile(np.arange(n), 2), alternative.shape)
+        own = [
+            np.take_along_axis(weights, each[..., None, None], axis=-2)[..., 0, :] for each in (first, second)
+        ]
+        return Sums(belief, *_by_draw(alternative, context, np.concatenate([own[0], -own[1]], axis=-1)))
 
 
 def shortfall(values: Array, choice: IntArray) -> Array:
@@ -179,6 +219,10 @@ class BestInTheWorstCase(OneForAll):
         """Return min_c f_k(c)."""
         return np.asarray(self._counted(rewards).min(axis=-1))
 
+    def worst_contexts(self, rewards: Array) -> IntArray:
+        """Return the context of the lowest reward of every alternative, [..., alternative]."""
+        return np.asarray(self._counted(rewards).argmin(axis=-1))
+
     def _counted(self, rewards: Array) -> Array:
         return np.where(self.contexts.counted, rewards, np.inf)
 
@@ -189,7 +233,7 @@ class BestInTheWorstCase(OneForAll):
     def drawn_contrasts(self, belief: Belief) -> Sums:
         """Return, for every joint draw, its best alternative where that does worst minus the second there."""
         rewards = self._counted(drawn.draws(belief, drawn.FOR_CONTRASTS))
-        worst = rewards.argmin(axis=-1)  # [draw, ..., alternative]
+        worst = self.worst_contexts(rewards)  # [draw, ..., alternative]
         alternative = np.stack(first_two(rewards.min(axis=-1)), axis=-1)
         context = np.take_along_axis(worst, alternative, axis=-1)
         weight = np.broadcast_to([1.0, -1.0], alternative.shape)
@@ -216,6 +260,10 @@ class LeastRegret(OneForAll):
     def values(self, rewards: Array) -> Array:
         """Return min_c (f_k(c) − max_j f_j(c)), which is 0 or less."""
         return np.asarray(self._behind(rewards).min(axis=-1))
+
+    def worst_contexts(self, rewards: Array) -> IntArray:
+        """Return the context in which every alternative loses most to the best one, [..., alternative]."""
+        return np.asarray(self._behind(rewards).argmin(axis=-1))
 
     def _behind(self, rewards: Array) -> Array:
         return np.where(self.contexts.counted, rewards - rewards.max(axis=-2, keepdims=True), 0.0)

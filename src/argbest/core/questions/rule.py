@@ -18,6 +18,7 @@ from argbest.errors import InputError
 
 _DEEPEST = 3
 _ROUNDING = 1e-12  # of the largest reward
+_FAR = 1e6  # ranges of the rewards: so far below them is what cannot be named
 
 
 class NamesRules(Question, Protocol):
@@ -38,7 +39,10 @@ class NamesRules(Question, Protocol):
 
 @dataclass(frozen=True)
 class Rule:
-    """Which rule of a few conditions on the contexts names the best alternatives: a tree of this depth."""
+    """Which rule that fits on a card names the best alternatives: a small tree of conditions on the contexts.
+
+    ``depth`` is how many conditions are asked one after the other, at most 3.
+    """
 
     depth: int = 2
 
@@ -116,14 +120,17 @@ class BestRule:
 
     def wrong_losses(self, rewards: Array, ruled_out: BoolArray | None = None) -> Array:
         """Return what it would lose to name another alternative at one end of the best tree."""
-        possible = rewards if ruled_out is None else np.where(ruled_out, -np.inf, rewards)
-        [tree] = search(rewards[None], self.contexts.shares, self.conditions, self.depth)
+        out = np.zeros(rewards.shape, bool) if ruled_out is None else ruled_out
+        below = rewards.min() - _FAR * (np.ptp(rewards) or 1.0)  # finite: sums of −∞ could not be compared
+        [tree] = search(
+            np.where(out, below, rewards)[None], self.contexts.shares, self.conditions, self.depth
+        )
         losses = []
         for leaf, inside in self.ends(tree):
-            value = possible[:, inside] @ self.contexts.shares[inside]
-            losses.append(np.delete(value[leaf.alternative] - value, leaf.alternative))
+            value = rewards[:, inside] @ self.contexts.shares[inside]
+            losses.append(value[leaf.alternative] - value[~out[:, inside].any(axis=1)])
         found = np.concatenate(losses)
-        return np.asarray(found[np.isfinite(found) & (found > 0)])
+        return np.asarray(found[found > 0])
 
     def contrasts(self, belief: Belief, choice: IntArray) -> Sums:
         """Return what joint draws name, whatever is chosen."""

@@ -24,9 +24,9 @@ class NamesSeveral(Question, Protocol):
 
 @dataclass(frozen=True)
 class Top:
-    """Which m alternatives are the best of every context. A choice is [..., place, context], the best first.
+    """Which m alternatives are the best of every context: a shortlist, the best first.
 
-    It loses what the m named fall short of the m best, in sum.
+    A choice is [..., place, context]. It loses what the m named fall short of the m best, in sum.
     """
 
     m: int = 3

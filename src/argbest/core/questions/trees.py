@@ -8,7 +8,7 @@ of depth 2 below it.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ from argbest.core.questions.contexts import Column, Contexts
 Value: TypeAlias = float | str | bool
 
 THRESHOLDS = 16  # of one column; of more values in between, those that divide the contexts most evenly
+_NEARLY = 0.05  # of the distance between two values: so far from the middle a threshold may be
 _FEW_CATEGORIES = 4  # of which every subset is tried; of more, every single one
 _AT_ONCE = 2**22  # numbers in one temporary array, 32 MB
 _ROUNDING = 1e-12  # of the largest value: a tree must be better by more than this to have one more condition
@@ -117,7 +118,7 @@ def _conditions(column: Column) -> Iterator[Condition]:
     if not column.categorical:
         numbers = np.sort(np.array(column.values, float))
         distinct = np.unique(numbers)
-        between = (distinct[:-1] + distinct[1:]) / 2
+        between = np.array([_between(low, high) for low, high in pairwise(distinct.tolist())])
         if len(between) > THRESHOLDS:
             share = np.searchsorted(numbers, between) / len(numbers)
             wanted = np.arange(1, THRESHOLDS + 1) / (THRESHOLDS + 1)
@@ -128,6 +129,16 @@ def _conditions(column: Column) -> Iterator[Condition]:
     most = len(names) // 2 if len(names) <= _FEW_CATEGORIES else 1
     for size in range(1, most + 1):
         yield from (Condition(column.name, names=some) for some in combinations(names, size))
+
+
+def _between(low: float, high: float) -> float:
+    """Return a threshold half way between two values, or nearly so with as few digits as may be."""
+    middle = low / 2 + high / 2
+    for digits in range(1, 17):
+        rounded = float(f"{middle:.{digits}g}")
+        if low < rounded <= high and abs(rounded - middle) <= _NEARLY * (high - low):
+            return rounded
+    return middle if low < middle <= high else high
 
 
 @dataclass(frozen=True, eq=False)

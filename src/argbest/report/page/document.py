@@ -18,7 +18,19 @@ from argbest.texts import harmless
 Plain: TypeAlias = dict[str, Any]
 
 _OWN = (  # scripts, in the order in which they need each other
-    *("text", "predictor", "table", "chart", "sections", "heat", "map", "profile", "explorer", "study"),
+    *(
+        "text",
+        "predictor",
+        "table",
+        "chart",
+        "sections",
+        "heat",
+        "map",
+        "questions",
+        "profile",
+        "explorer",
+        "study",
+    ),
     *("experiment", "main"),
 )
 SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", *(f"js/{name}.js" for name in _OWN))

@@ -20,6 +20,7 @@ from argbest.problems.labels import word
 from argbest.report import curves
 from argbest.report.curves import Excerpt
 from argbest.report.page.document import Plain, destination, versions, write
+from argbest.report.page.questions import questions
 from argbest.report.sketch import sketch
 from argbest.report.wording import answer, choices, count, names, set_aside, short
 from argbest.study.study import Study
@@ -56,6 +57,7 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "answer": answer(study, selection, certificate, ahead=ahead),
         "choices": [list(line) for line in choices(study)],
         "map": sketch(study),
+        "questions": questions(study, ahead=ahead),
         "selected": _places(certificate.selected, shown.alternatives),
         "left_out": shown.left_out,
         "goal": study.problem.goal,

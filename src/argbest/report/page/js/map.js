@@ -73,7 +73,9 @@
     const host = argbest.sections.section("choices", "What to choose");
     const pictures = element("div", { className: "picture" }),
       beside = element("div", { className: "beside" });
-    host.append(element("div", { className: "answer" }, pictures, beside));
+    const usual = element("div", { className: "answer" }, pictures, beside);
+    const asked = data.questions ? argbest.questions(host, data, usual) : () => {};
+    if (!data.questions) host.append(usual);
     const drawn = map(pictures, data, pick);
     const update = (next) => {
       beside.replaceChildren(
@@ -83,6 +85,7 @@
     };
     update(data);
     return (next) => {
+      asked(next);
       drawn(next);
       update(next);
     };

@@ -1,0 +1,104 @@
+"""The answers to other questions as a page shows them: words, figures, pictures and tables, all made here."""
+
+from argbest.answers.answering import EACH, RULE, Answer
+from argbest.core.states import OPEN
+from argbest.jsonable import table
+from argbest.questions import asks, title
+from argbest.report import answer_sketches
+from argbest.report.curves import MOST_PAIRS
+from argbest.report.page.document import Plain
+from argbest.study.study import Study
+from argbest.texts import chance, number
+
+USUAL = {
+    "best": "best per context",
+    "overall": "overall",
+    "worst-case": "worst case",
+    "regret": "regret",
+    "top": "top 3",
+    "most-probable-best": "most probable best",
+    "rule": "rule",
+}  # the questions that every page answers, and their names there
+_WITH_ONE_CONTEXT = ("best", "top")  # all others then ask the same as the first
+_ROWS = 200  # of a table
+
+
+def questions(study: Study, *, ahead: bool) -> Plain | None:
+    """Return the answers to all questions of a page; that of the study is shown first.
+
+    None where choices must keep limits: such a study answers its own question alone. ``ahead`` adds how many
+    more replications would halve the expected loss, which takes a second or more.
+    """
+    own, problem = title(study.problem.question), study.problem
+    if problem.limits:
+        return None
+    names = list(USUAL) if problem.n_contexts > 1 else list(_WITH_ONE_CONTEXT)
+    names += [] if own in names else [own]
+    left_out = ""
+    if problem.n_alternatives * problem.n_contexts > MOST_PAIRS:
+        names, left_out = list(dict.fromkeys(["best", own])), (
+            f"Other questions are left out: for more than {MOST_PAIRS:,} pairs their answers take long. To "
+            "ask one: argbest answer STORAGE --question overall, or study.answer('overall')."
+        )  # fmt: skip
+    asked = [problem.question if name == own else name for name in names]
+    return {
+        "own": own,
+        "left_out": left_out,
+        "answers": [_shown(study, each, ahead=ahead) for each in asked],
+    }
+
+
+def _shown(study: Study, asked: object, *, ahead: bool) -> Plain:
+    """Return one answer; the page has the map and the table of the best per context elsewhere."""
+    answer = study.answer(asked)
+    alternatives, per_context = study.problem.alternatives, answer.form == EACH
+    found = answer.tailoring
+    rows = (answer.table if answer.form == RULE else answer.frame()).head(_ROWS)
+    curve = "" if found is None else answer_sketches.tailoring_sketch(found, alternatives)
+    return {
+        "name": answer.question,
+        "label": USUAL.get(answer.question, answer.question),
+        "asks": asks(asked),
+        "headline": "" if per_context else answer.headline,
+        "lines": answer.choice.sentences() if answer.form == RULE else [],
+        "figures": _figures(answer),
+        "said": _said(answer, ahead=ahead),
+        "pictures": answer_sketches.sketches(answer),
+        "tailoring": None if found is None else {"sentence": _sentence(str(found)), "curve": curve},
+        "table": None if per_context else table(rows),
+        "rows": "" if len(rows) == len(answer.table) else f"The first {_ROWS} of {len(answer.table):,} rows.",
+    }
+
+
+def _figures(answer: Answer) -> list[list[str]]:
+    """Return the figures of an answer: name, value, meaning."""
+    found = [
+        ["Expected loss", number(answer.expected_loss, 2), "what it is expected to lose to the right answer"],
+        ["P(right)", chance(answer.p_right), "probability that this is the right answer"],
+        [
+            f"P(loses at most {number(answer.delta, 2)})",
+            chance(answer.p_within),
+            f"in all: {answer.state}",
+        ],
+    ]
+    if answer.value is not None:
+        low, high = number(answer.value.low), number(answer.value.high)
+        found.insert(0, [_sentence(answer.meaning, ""), number(answer.value.mean), f"90 %: {low} to {high}"])
+    return found
+
+
+def _said(answer: Answer, *, ahead: bool) -> list[str]:
+    """Return the sentences that no figure, picture or curve says."""
+    said = [_sentence(each) for each in answer.details()]
+    if ahead and answer.state == OPEN:
+        more = answer.halving
+        said.append(
+            _sentence(str(more))
+            if more is not None
+            else "How many more replications would halve the expected loss is left out: it takes long to say."
+        )
+    return said
+
+
+def _sentence(words: str, end: str = ".") -> str:
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else end}"

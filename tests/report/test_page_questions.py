@@ -1,0 +1,93 @@
+"""What a page says of other questions is what the study answers; what is left out is said."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from report.page_studies import line, told
+
+from argbest import Problem, Study
+from argbest.report.page import payload, questions
+from argbest.texts import chance, number
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return line()
+
+
+@pytest.fixture(scope="module")
+def shown(study: Study) -> dict[str, Any]:
+    found: dict[str, Any] = payload(study, ahead=True, anywhere=False)["questions"]
+    return found
+
+
+def test_every_question_has_an_answer_and_best_is_first(shown: dict[str, Any]) -> None:
+    names = [each["name"] for each in shown["answers"]]
+    assert names == ["best", "overall", "worst-case", "regret", "top", "most-probable-best", "rule"]
+    assert [each["label"] for each in shown["answers"]][4] == "top 3"
+    assert shown["own"] == "best"
+    assert all(each["asks"].startswith("Which") for each in shown["answers"])
+    json.dumps(shown, allow_nan=False)
+
+
+def test_figures_sentences_and_tables_are_those_of_the_study(study: Study, shown: dict[str, Any]) -> None:
+    for each in shown["answers"]:
+        answer = study.answer(each["name"])
+        figures = {name: value for name, value, _ in each["figures"]}
+        assert figures["Expected loss"] == number(answer.expected_loss, 2)
+        assert figures["P(right)"] == chance(answer.p_right)
+        if each["name"] != "best":
+            assert len(each["table"]["rows"]) == len(answer.table)
+            assert each["pictures"]
+        assert (each["tailoring"] is not None) == (each["name"] in ("best", "overall"))
+        if answer.state == "open":
+            assert any("replications" in said for said in each["said"])
+    assert shown["answers"][-1]["lines"] == study.answer("rule").choice.sentences()
+
+
+def test_a_live_view_looks_not_ahead(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("argbest.answers.answering.halving_of", lambda *_: pytest.fail("a forecast was made"))
+    assert payload(line(), anywhere=False)["questions"]["answers"]
+
+
+def test_the_question_of_the_study_is_chosen_and_added_if_it_is_another() -> None:
+    problem = Problem(list("abc"), [1.0, 2.0, 3.0], question="top:m=2", name="own")
+    study = told(problem, np.eye(3))
+    found = questions.questions(study, ahead=False)
+    assert found is not None
+    assert found["own"] == "top:m=2"
+    assert [each["name"] for each in found["answers"]][-1] == "top:m=2"
+
+
+def test_with_one_context_only_questions_are_shown_that_differ() -> None:
+    study = told(Problem(list("abc"), ["only"], name="one"), np.array([[0.0], [1.0], [2.0]]))
+    found = questions.questions(study, ahead=False)
+    assert found is not None
+    assert [each["name"] for each in found["answers"]] == ["best", "top"]
+
+
+def test_of_too_many_pairs_other_questions_are_left_out_and_that_is_said(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(questions, "MOST_PAIRS", 10)
+    found = questions.questions(study, ahead=False)
+    assert found is not None
+    assert [each["name"] for each in found["answers"]] == ["best"]
+    assert "for more than 10 pairs their answers take long" in found["left_out"]
+
+
+def test_with_limits_a_page_has_no_other_questions() -> None:
+    class Limited:
+        class problem:  # noqa: N801
+            limits = ("late <= 0.05",)
+            question = argbest_best()
+
+    assert questions.questions(Limited, ahead=False) is None  # type: ignore[arg-type]
+
+
+def argbest_best() -> Any:
+    from argbest.questions import Best
+
+    return Best()
