@@ -12,8 +12,8 @@ The rule, written before the first run:
   a tie counts as false, as in the publication; and *expected votes*, argbest's answer to the question.
 - The set-up is right if equal allocation and C-OCBA, plug-in, are within three standard errors of the
   published probabilities of a false choice.
-- 300 macro-replications of the first problem, 100 of the second. What is stored was cut short for time: 150 of
-  the first, 100 of dvr-loss, and 50 of the second.
+- 300 macro-replications of the first problem, 100 of the second. What is stored was cut short for time: 150
+  of the first, 100 of dvr-loss, and 50 of the second.
 
 The second problem was to go on to 97,500 replications, as the publication does. That was dropped for time
 before it was begun.

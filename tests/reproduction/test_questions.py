@@ -163,3 +163,23 @@ def test_the_pairs_that_draws_name_are_counted() -> None:
     for a, b, c, n in zip(one, two, context, count, strict=True):
         named = [set(np.argsort(-table[:, c])[:2].tolist()) == {int(a), int(b)} for table in tables]
         assert sum(named) == n
+
+
+def test_what_is_stored_holds_for_every_question() -> None:
+    standing = pd.read_csv(STORED / "questions_standing.csv")
+    assert standing["holds"].all()
+    assert set(standing["question"]) <= set(questions.QUESTIONS)
+    bins = pd.read_csv(STORED / "questions_bins.csv", dtype={"holds": str})
+    assert not (bins["holds"] == "False").any()
+
+
+def test_what_is_stored_of_tailoring_covers_on_the_families() -> None:
+    stored = pd.read_csv(STORED / "tailoring.csv").set_index("problem")
+    assert 0.87 <= float(str(stored.loc["families", "covered"])) <= 0.93
+    assert stored["holds"].all()
+
+
+def test_the_set_up_of_the_baseline_is_within_three_standard_errors_of_the_publication() -> None:
+    stored = pd.read_csv(STORED / "most_probable_best.csv").dropna(subset="published")
+    assert len(stored) == 8
+    assert ((stored["plug_in"] - stored["published"]).abs() < 3 * stored["plug_in_se"]).all()
