@@ -137,8 +137,8 @@ def test_every_name_on_a_page_that_looks_like_ours_exists(page: Path) -> None:
 
 def hyphenated() -> set[str]:
     """Return the names of policies, models, problems, questions, stop rules, commands and packages."""
-    ours = {*registry.POLICIES, *registry.MODELS, *registry.PROBLEMS, *questions.QUESTIONS}
-    return {*ours, *_STOPS, *main.commands, *FOREIGN}
+    ours = registry.POLICIES, registry.MODELS, registry.PROBLEMS, _STOPS, main.commands, questions.QUESTIONS
+    return {name for each in ours for name in each} | FOREIGN
 
 
 @cache

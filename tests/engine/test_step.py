@@ -55,12 +55,8 @@ def compare(
 def every_problem() -> Iterator[Any]:
     """Every problem with shared seeds; with own seeds too, slowly where it only has other numbers."""
     for name in registry.PROBLEMS:
-        again = name.endswith(("-text", "-separated")) or name in (
-            "covid-paper",
-            "covid-regional",
-            "cosine8",
-            "call-rush",
-        )
+        twins = "covid-paper", "covid-regional", "cosine8", "call-rush"
+        again = name.endswith(("-text", "-separated")) or name in twins
         marks = [pytest.mark.slow] if name in ("call-lines", "facility-sizing") else []
         yield pytest.param(name, True, id=f"{name}-shared seeds", marks=marks)
         marks = [pytest.mark.slow] if again or marks else []

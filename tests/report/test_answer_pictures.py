@@ -128,7 +128,7 @@ def test_sketches_hold_no_markup_of_labels_and_no_number_that_is_none(made: Any,
     answer = once(made).answer(name)
     for picture in drawn(answer):
         tags = {each.tag.rpartition("}")[2] for each in picture.iter()}
-        assert tags <= {"svg", "rect", "text", "line", "circle", "polyline", "g", "title"}
+        assert tags <= {"svg", "rect", "text", "line", "circle", "polyline", "path", "g"}
         values = [v for each in picture.iter() for v in each.attrib.values()]
         assert not any(v in ("nan", "inf", "-inf") or "nan" in v.split() for v in values)
     shown = answer._repr_html_()

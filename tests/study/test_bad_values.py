@@ -35,7 +35,12 @@ BOTH = r"give a list, `tell\(trial, \[a, b, c\]\)`; .* keywords, `tell\(trial, m
         (None, FORM),
         ("3.5", "got '3.5' \\(str\\) " + FORM),
         (b"3", FORM),
-        ({"mean": 1.0}, FORM),
+        ({"mean": "1.0"}, FORM),
+        (
+            {1: 1.0},
+            "for trial 12 \\(alternative '.', context \\d\\): got a response called 1; expected a text",
+        ),
+        ({}, "returns no response at all"),
         ({1.0, 2.0}, FORM),
         (1 + 2j, FORM),
         (len, FORM),

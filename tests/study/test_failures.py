@@ -52,7 +52,7 @@ def test_an_exception_is_chained_and_what_was_observed_is_kept(call: int) -> Non
 
 @pytest.mark.parametrize(
     "result",
-    ["3.5", None, float("nan"), float("inf"), {"value": 1.0}, [], [1.0], (1.0, 2.0), (1.0, 2.0, 3)],
+    ["3.5", None, float("nan"), float("inf"), [], [1.0], (1.0, 2.0), (1.0, 2.0, 3)],
     ids=repr,
 )
 def test_a_result_that_is_no_reward_is_a_failure_of_the_simulator(result: Any) -> None:

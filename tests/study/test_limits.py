@@ -380,7 +380,10 @@ def test_another_bound_is_answered_from_the_same_records_without_a_new_fit(
     assert np.all(strict.certificate().expected_loss >= 0)
     np.testing.assert_array_equal(strict.certificate().p_none_feasible > 0.1, True)
     assert told.answer(limits=["late <= 1"]).choice == [1, 1, 1]
-    assert told.answer(limits=["late <= 1"], price=3.0).choice == [1, 1, 1]
+    priced = told.answer(limits=["late <= 1"], price=3.0)
+    assert priced.choice == [1, 1, 1]
+    assert "1" in str(priced)
+    assert priced.plain()["replications_to_halve"] is None
 
 
 def test_another_goal_is_learned_from_the_same_records(told: Study) -> None:

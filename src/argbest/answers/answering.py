@@ -81,9 +81,9 @@ class Answer(Sentences):
     def halving(self) -> Halving | None:
         """How many more replications, chosen for this question, would halve the expected loss.
 
-        None where there is nothing to halve, or where it would take long to work out.
+        None where there is nothing to halve, where it would take long to work out, and with limits.
         """
-        return halving_of(self.view, self.bound)
+        return None if self.view.problem.limits else halving_of(self.view, self.bound)
 
     @property
     def headline(self) -> str:
@@ -201,7 +201,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     if problem.limits and bound != BEST:
         raise InputError(
             f"limits go with the question {BEST.name!r} alone, not with {title(asked)!r}. Leave the limits "
-            "out: answer(..., limits=[])."
+            "out: limits=[], or --no-limits."
         )
     if bound == BEST or delta is not None:
         zone = view.indifference(delta)

@@ -82,7 +82,10 @@ def record(
 def named(trial: Trial, given: Mapping[Any, Any], responses: Sequence[str] | None) -> dict[str, Any]:
     """Return the responses of a dict in the order of the study's, all of them and no others."""
     if responses is None:
-        return dict(zip(checked_names(given), given.values(), strict=True))
+        try:
+            return dict(zip(checked_names(given), given.values(), strict=True))
+        except InputError as error:
+            raise InputError(f"`tell` got {shown(dict(given))} for {trial}: {error}") from None
     missing = [name for name in responses if name not in given]
     extra = [name for name in given if name not in responses]
     if missing or extra:
@@ -437,8 +440,9 @@ class Records(_Made[Told]):
     def squares(self) -> Array:
         """Return the sums of squared deviations of every record, [response, record]."""
         first = self.columns.numbers("m2")[None]
-        more = np.array(self._squares[: len(self)], float).reshape(len(self), -1).T
-        return np.concatenate([first, more]) if len(more) else first
+        if not self._squares:
+            return np.repeat(first, len(self._store.values), axis=0)
+        return np.concatenate([first, np.array(self._squares[: len(self)]).T])
 
     def squares_of(self, weights: tuple[float, ...]) -> Array:
         """Return the sums of squared deviations of Σ weight · response of every record, [record].
