@@ -637,7 +637,8 @@ class Study:
         """Return how many more replications it takes until the certificate reaches ``target``, with a range.
 
         The figure is PCS_E, "expected" over ``contexts``, or PCS_M, that of the "worst" one; within ``delta``
-        of the best counts as right. (``worst=True`` is the old spelling of ``contexts="worst"``.)
+        of the best counts as right. Of a question with one answer for all contexts both are P(right).
+        (``worst=True`` is the old spelling of ``contexts="worst"``.)
         """
         if worst is not None:
             warn_of_old_name("forecast(worst=True)", 'forecast(contexts="worst")')
@@ -749,7 +750,7 @@ class Study:
             )
 
     def _granted(self, delta: float) -> Array:
-        """Return P(within delta of the best) as far as nothing speaks against it, [context]."""
+        """Return P(within delta of the right answer) as far as nothing speaks against it, [part]."""
         return doubts.granted(self.view(), delta)
 
     def _say_once(self, words: str) -> None:
