@@ -21,10 +21,11 @@ from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
 # Each is imported when it is made: commands that need one shall not wait for all.
-_synthetic, _covid, _queues, _call_centres, _facilities, _inventory, _table = (
+_synthetic, _covid, _queues, _call_centres, _facilities, _inventory, _prevention, _table = (
     later(f"argbest.problems.{name}")
     for name in (
-        "synthetic", "covid.editions", "queues", "call_centres", "facilities", "inventory", "noisy_table",
+        "synthetic", "covid.editions", "queues", "call_centres", "facilities", "inventory", "prevention",
+        "noisy_table",
     )
 )  # fmt: skip
 
@@ -112,6 +113,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "facility-sizing": ProblemEntry(lambda: _facilities.facility_sizing(), SpaceFilling(150)),
     "newsvendor": ProblemEntry(lambda: _inventory.newsvendor()),
     "flow-line": ProblemEntry(lambda: _queues.flow_line(), SpaceFilling(150)),
+    "barrett-prevention": ProblemEntry(lambda: _prevention.barrett_prevention(), SpaceFilling(100)),
     "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
     "classical": ProblemEntry(lambda: _table.classical()),
     "covid": ProblemEntry(lambda: _covid.covid()),

@@ -13,7 +13,6 @@ from argbest import streams
 from argbest.checks import indifference_zone
 from argbest.core import tally as tallies
 from argbest.core.abilities import offers
-from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes
 from argbest.core.certificate import Certificate, Mixture
@@ -40,6 +39,7 @@ from argbest.study.trial import Records, Trials
 
 DRAWS = 4096
 NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws ...
+_DRAWN_BY_EIGENVALUES = 256  # pairs whose joint draws take no time by whatever root
 FEWEST = 64  # ... but not fewer than these; then no more numbers than that at a time
 
 T = TypeVar("T")
@@ -160,7 +160,7 @@ class Inference:
     @property
     def _numbers(self) -> Callable[[], np.random.Generator] | None:
         """What makes draws of whole tables, where these are large; None where they are not."""
-        if self._tallies[0].count.size <= DRAWN_JOINTLY:
+        if self._tallies[0].count.size <= _DRAWN_BY_EIGENVALUES:
             return None
         return lambda: streams.generator(self._seed, streams.Purpose.CERTIFICATE)
 
