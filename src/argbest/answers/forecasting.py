@@ -197,7 +197,9 @@ def foreseen(view: "View", target: float, *, worst: bool = False, delta: float =
 
 
 def is_quick(view: "View") -> bool:
-    """Return whether a forecast is quick, and at least one value was told."""
+    """Return whether a forecast is quick, and at least one value was told; with limits there is none."""
+    if view.problem.limits:
+        return False
     observed = int((view.tally.count > 0).sum())
     return 0 < observed * view.tally.count.size <= _QUICK_SIZE and n_paths(view) > 0
 

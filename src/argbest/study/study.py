@@ -695,7 +695,6 @@ class Study:
         failures depend on the reward, the guarantee is about the replications that do not fail.
         """
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
-        self._refuse_limits("guarantee")
         return guarantee.of_study(self.view(), error, zone, assume)
 
     def predict(self, contexts: object, *, integrate: bool = True, indexed: bool = False) -> "pd.DataFrame":
@@ -747,7 +746,7 @@ class Study:
         if self.problem.limits:
             raise InputError(
                 f"`{what}` knows of no limits yet, and this study has '{self.problem.limits[0]}'. Use "
-                "`certificate` and `selection`, or `answer(limits=[])` for an answer without them."
+                "`certificate`, `selection` and `answer`, which do."
             )
 
     def _granted(self, delta: float) -> Array:
