@@ -21,6 +21,13 @@ and griewank and hartmann3 left out, because they took too long. The losses of t
 when they were tested for ties.
 
 Run a second time, when common random numbers had become the default, with `--common --share 0.4`.
+
+The two large tables were run a third time, when experiments had come to decide on them as live studies do:
+10 macro-replications each, own and common random numbers alike, instead of 3 and 6 (2 and 2 with common
+ones). Results of 3 and 6 (2 and 2) had been seen when that number was set, for all contenders alike.
+
+    python -m experiments.tournament flow-line serial-inventory --store
+    python -m experiments.tournament flow-line serial-inventory --common --store
 """
 
 from dataclasses import dataclass, replace
@@ -30,11 +37,14 @@ import click
 import numpy as np
 import pandas as pd
 
+from argbest import files
 from argbest.cli.terminal import say, table
 from argbest.experiment import Experiment, run
 from argbest.table_files import write_csv
 from experiments import command_options
 
+STORED = Path(__file__).parent / "stored"
+KINDS = "", "_common"  # of stored tables, in the order in which the page shows them
 MODEL = "additive-gp"
 POLICIES = ("dvr", "dvr-loss", "dvr-m", "ikg", "levi", "top-two", "gp-c-ocba", "equal")
 SEED = 2026
@@ -65,8 +75,8 @@ PROBLEMS = (
     Match("classical", 1_000),
     Match("covid", 20),
     Match("covid-regional", 20),
-    Match("flow-line", 3, 160, too_slow=("ikg", "levi")),
-    Match("serial-inventory", 6, 160, too_slow=("ikg", "levi")),
+    Match("flow-line", 10, 160, too_slow=("ikg", "levi")),
+    Match("serial-inventory", 10, 160, too_slow=("ikg", "levi")),
 )
 
 
@@ -82,7 +92,11 @@ def play(match: Match, folder: Path, *, jobs: int, common: bool = False) -> pd.D
         checkpoint_every=match.replications // 4,
         common_random_numbers=common,
     )
-    runs = run(experiment, jobs=jobs, out=folder / match.problem, progress=True).runs
+    return in_rows(match, run(experiment, jobs=jobs, out=folder / match.problem, progress=True).runs)
+
+
+def in_rows(match: Match, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the losses at the three checkpoints that count, a row per contender and macro-replication."""
     marks = [match.replications // 4, match.replications // 2, match.replications]
     kept = runs[runs["replications"].isin(marks)]
     frame = kept.pivot_table(index=["contender", "macroreplication"], columns="replications", values="cost")
@@ -91,6 +105,11 @@ def play(match: Match, folder: Path, *, jobs: int, common: bool = False) -> pd.D
     frame["contender"] = frame["contender"].str.removesuffix(f":{MODEL}")
     frame.insert(0, "problem", match.problem)
     return frame
+
+
+def shared(match: Match, share: float) -> Match:
+    """Return the match with a share of its macro-replications, at least 2."""
+    return replace(match, macroreps=max(2, round(share * match.macroreps)))
 
 
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
@@ -121,19 +140,45 @@ def standing(found: pd.DataFrame, barred: tuple[str, ...] = ()) -> pd.DataFrame:
     return order.reset_index()
 
 
+def stored(found: pd.DataFrame, kind: str, folder: Path = STORED) -> pd.DataFrame:
+    """Return the stored losses with those found in the place of older ones, kept with their standing."""
+    file = folder / f"tournament{kind}.csv"
+    old = pd.read_csv(file)
+    every = pd.concat([old[~old["problem"].isin(found["problem"])], found.round(6)], ignore_index=True)
+    place = [match.problem for match in PROBLEMS].index
+    every = every.sort_values("problem", key=lambda names: names.map(place), kind="stable", ignore_index=True)
+    write_csv(file, every)
+    write_csv(folder / f"tournament{kind}_standing.csv", standing(every, BARRED).round(4))
+    return every
+
+
+def on_page(found: pd.DataFrame) -> list[str]:
+    """Return the rows of the table of relative losses as docs/choosing.md shows them."""
+    wide = found.pivot_table(index="problem", columns="contender", values="relative", sort=False)
+    wide = wide.reindex(columns=list(POLICIES))
+    shown = ((name, ["" if np.isnan(x) else f"{x:.2f}" for x in row]) for name, row in wide.iterrows())
+    return [f"| `{name}` | " + " | ".join(cells) + " |" for name, cells in shown]
+
+
+def rewrite(page: Path, kind: str, found: pd.DataFrame) -> None:
+    """Put the rows of a tournament into the page, which shows that without common random numbers first."""
+    lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
+    for row in on_page(found):
+        places = [i for i, line in enumerate(lines) if line.startswith(row[: row.index("|", 2)])]
+        lines[places[KINDS.index(kind)]] = row + "\n"
+    files.write(page, "".join(lines))
+
+
 @click.command("python -m experiments.tournament")
 @click.argument("problems", nargs=-1)
 @command_options.jobs
 @command_options.out("tournament", "runs and tables")
 @click.option("--common", is_flag=True, help="With common random numbers.")
+@click.option("--store", is_flag=True, help="Keep the losses in experiments/stored and in the docs.")
 @click.option("--share", default=1.0, show_default=True, help="Of the macro-replications, at least 2.")
-def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool, share: float) -> None:
+def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool, store: bool, share: float) -> None:
     """Choose the default policy by its rule, on all problems or those named."""
-    matches = [
-        replace(match, macroreps=max(2, round(share * match.macroreps)))
-        for match in PROBLEMS
-        if not problems or match.problem in problems
-    ]
+    matches = [shared(match, share) for match in PROBLEMS if not problems or match.problem in problems]
     played = [play(match, out / "runs", jobs=jobs, common=common) for match in matches]
     rows = pd.concat(played, ignore_index=True)
     found = losses(rows)
@@ -146,6 +191,9 @@ def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool, share: f
     )
     table(tuple(order.columns), [tuple(map(str, row)) for row in order.itertuples(index=False)])
     say(f"the default policy: {order['contender'].iloc[0]}")
+    if store:
+        kind = KINDS[common]
+        rewrite(STORED.parents[1] / "docs" / "choosing.md", kind, stored(found, kind))
 
 
 if __name__ == "__main__":

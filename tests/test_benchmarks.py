@@ -111,7 +111,7 @@ def busy(
     return found
 
 
-@pytest.mark.parametrize(("workers", "seconds"), [(64, 0.25), (16, 0.05)])
+@pytest.mark.parametrize(("workers", "seconds"), [pytest.param(64, 0.25, marks=pytest.mark.slow), (16, 0.05)])
 def test_workers_are_busy_while_decisions_take_two_thirds_of_the_time(
     workers: int, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ import public_names
 import pytest
 
 import argbest
-from argbest import registry
+from argbest import questions, registry
 from argbest.cli import _MOVED, main
 from argbest.models import retired
 from argbest.studyfile.options import _STOPS, KEYS
@@ -136,8 +136,9 @@ def test_every_name_on_a_page_that_looks_like_ours_exists(page: Path) -> None:
 
 
 def hyphenated() -> set[str]:
-    """Return the names of policies, models, problems, stop rules, commands and packages."""
-    return {*registry.POLICIES, *registry.MODELS, *registry.PROBLEMS, *_STOPS, *main.commands, *FOREIGN}
+    """Return the names of policies, models, problems, questions, stop rules, commands and packages."""
+    ours = registry.POLICIES, registry.MODELS, registry.PROBLEMS, _STOPS, main.commands, questions.QUESTIONS
+    return {name for each in ours for name in each} | FOREIGN
 
 
 @cache

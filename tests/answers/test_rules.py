@@ -11,7 +11,7 @@ import pytest
 from report.page_studies import told
 
 from argbest import Problem, Study
-from argbest.answers.rules import Rule
+from argbest.answers.rules import ChosenRule
 from argbest.core.belief import BlockBelief
 from argbest.core.questions.contexts import Column, Contexts
 from argbest.core.questions.rule import BestRule
@@ -24,15 +24,15 @@ UGLY = ['it\'s "A"', "B\nsecond line", "=1+1", "{C}\\n"]
 
 def rule_of(
     contexts: Any, truth: Any, alternatives: Any = UGLY, question: str = "rule", **options: Any
-) -> Rule:
+) -> ChosenRule:
     """The rule of a study that knows the truth well."""
     problem = Problem(alternatives, contexts, name="ugly", **options)
     study = told(problem, np.asarray(truth, float), spread=0.01, policy="equal", model="gp")
-    found: Rule = study.answer(question).choice
+    found: ChosenRule = study.answer(question).choice
     return found
 
 
-def run(rule: Rule, row: dict[str, Any], name: str = "choose") -> Any:
+def run(rule: ChosenRule, row: dict[str, Any], name: str = "choose") -> Any:
     """What the exported function returns for a context, in a namespace of its own."""
     scope: dict[str, Any] = {}
     exec(rule.python(name), scope)  # noqa: S102
@@ -142,12 +142,12 @@ def test_depth_three_divides_what_depth_two_cannot() -> None:
     assert named[1] == len(deep.ends) > 6  # of 8: its first condition is that of the best tree of depth 2
 
 
-def by_hand(columns: list[str]) -> Rule:
+def by_hand(columns: list[str]) -> ChosenRule:
     """A rule that asks for some columns, one after the other."""
     tree: Any = Leaf(0)
     for column in columns:
         tree = Split(Condition(column, below=0.5), Leaf(1), tree)
-    return Rule(
+    return ChosenRule(
         tree,
         Axis.of("alternative", ["a", "b"]),
         Axis.of("context", [dict.fromkeys(columns, 1.0), dict.fromkeys(columns, 0.0)]),

@@ -104,7 +104,7 @@ def waiting_program(folder: Path) -> Program:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGTERM")
-@pytest.mark.parametrize("program_first", [False, True])
+@pytest.mark.parametrize("program_first", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_preempted_tasks_hand_their_job_back_and_the_replication_does_not_fail(
     tmp_path: Path, program_first: bool
 ) -> None:

@@ -14,6 +14,7 @@ from argbest.answers.answering import Answer
 from argbest.core.questions.trees import Leaf
 from argbest.errors import InputError
 from argbest.report import answer_numbers as numbers
+from argbest.report import curves
 from argbest.report.answer_sketches import sketches, tailoring_sketch
 
 QUESTIONS = (
@@ -88,7 +89,7 @@ def test_a_rule_is_drawn_as_it_chooses(study: Study) -> None:
     shown, problem = numbers.rule_map(answer), study.problem
     for i, c in enumerate(shown.contexts.order):
         chosen = answer.choice.tree.choose({"x": problem.contexts.columns["x"][c]})
-        assert shown.leaders[shown.named[i]] == numbers.curves.row_labels(problem.alternatives)[chosen]
+        assert shown.leaders[shown.named[i]] == curves.row_labels(problem.alternatives)[chosen]
     ends = [node for node in shown.tree if node.leader >= 0]
     assert len(ends) == len(answer.choice.ends)
     assert [node.across for node in ends] == sorted(node.across for node in ends)
@@ -127,7 +128,7 @@ def test_sketches_hold_no_markup_of_labels_and_no_number_that_is_none(made: Any,
     answer = once(made).answer(name)
     for picture in drawn(answer):
         tags = {each.tag.rpartition("}")[2] for each in picture.iter()}
-        assert tags <= {"svg", "rect", "text", "line", "circle", "polyline", "g", "title"}
+        assert tags <= {"svg", "rect", "text", "line", "circle", "polyline", "path", "g"}
         values = [v for each in picture.iter() for v in each.attrib.values()]
         assert not any(v in ("nan", "inf", "-inf") or "nan" in v.split() for v in values)
     shown = answer._repr_html_()

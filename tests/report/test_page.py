@@ -451,4 +451,6 @@ def test_the_page_of_ten_thousand_pairs_stays_small(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for trial in study.ask(10_000):
         study.tell(trial, (trial.pair[0] / 25 + rng.standard_normal(2)).tolist())
-    assert study.report(tmp_path / "report.html").stat().st_size < 1_050_000
+    assert (
+        study.report(tmp_path / "report.html").stat().st_size < 1_100_000
+    )  # of which the answers to other questions are about 75,000

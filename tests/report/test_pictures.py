@@ -111,7 +111,10 @@ def test_at_300_pixels_no_text_leaves_the_picture_and_none_is_tiny(plot: str, ki
 
 
 @pytest.mark.parametrize(("plot", "kind"), [*CASES[::4], CASES[1], CASES[11], *CASES[-3:-1]])
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "theme",
+    [pytest.param(LIGHT, id="light", marks=pytest.mark.slow), pytest.param(DARK, id="dark")],
+)
 def test_all_text_can_be_read_on_the_paper(plot: str, kind: str, theme: looks.Theme) -> None:
     ax = drawn(plot, kind, theme=theme.name)
     assert oracles.contrast(ax.figure.get_facecolor()[:3], theme.paper) == pytest.approx(1.0)

@@ -11,7 +11,8 @@ from argbest.options import POLICY
 from experiments import tournament
 from experiments.tournament import Match
 
-STORED = Path(tournament.__file__).parent / "stored"
+STORED = tournament.STORED
+PAGE = STORED.parents[1] / "docs" / "choosing.md"
 
 
 def relative(contender: str, *losses: float) -> pd.DataFrame:
@@ -117,3 +118,27 @@ def test_the_default_policy_won_each_stored_tournament(kind: str) -> None:
     stored = pd.read_csv(STORED / f"tournament{kind}_standing.csv")
     pd.testing.assert_frame_equal(order, stored, rtol=1e-3, atol=1e-4, check_dtype=False)
     assert order["contender"].iloc[0] == POLICY
+
+
+def test_the_page_shows_the_stored_tournaments() -> None:
+    first, second = (
+        [*tournament.on_page(pd.read_csv(STORED / f"tournament{kind}.csv"))] for kind in ("", "_common")
+    )
+    shown = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line in (*first, *second)]
+    assert shown == [*first, *second]
+
+
+def test_another_run_of_a_problem_takes_the_place_of_the_stored_one(tmp_path: Path) -> None:
+    old = pd.read_csv(STORED / "tournament.csv")
+    (tmp_path / "tournament.csv").write_bytes((STORED / "tournament.csv").read_bytes())
+    (tmp_path / "page.md").write_bytes(PAGE.read_bytes())
+    found = old[old["problem"] == "newsvendor"].assign(relative=7.125)
+    every = tournament.stored(found, "", tmp_path)
+    assert every["problem"].unique().tolist() == old["problem"].unique().tolist()
+    assert every.loc[every["problem"] == "newsvendor", "relative"].eq(7.125).all()
+    assert every[every["problem"] != "newsvendor"].equals(old[old["problem"] != "newsvendor"])
+    assert pd.read_csv(tmp_path / "tournament_standing.csv")["score"].min() >= 7.125
+    tournament.rewrite(tmp_path / "page.md", "", every)
+    lines, before = ((tmp_path / "page.md").read_text().splitlines(), PAGE.read_text().splitlines())
+    [changed] = [line for line, other in zip(lines, before, strict=True) if line != other]
+    assert changed == "| `newsvendor` |" + 8 * " 7.12 |"

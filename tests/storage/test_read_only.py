@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from grids import mostly_slow
 
 from argbest import Problem, StorageError, Study
 from argbest.cli import main
@@ -52,7 +53,7 @@ def with_log(path: Path, copy: Path, *, ends: tuple[str, ...]) -> None:
         shutil.copyfile(f"{path}{end}", f"{copy}{end}")
 
 
-@pytest.mark.parametrize("ends", [(), ("-wal",), ("-wal", "-shm")])
+@pytest.mark.parametrize("ends", mostly_slow([(), ("-wal",), ("-wal", "-shm")], fast=[("-wal", "-shm")]))
 def test_a_finished_study_on_a_read_only_mount_is_read(
     ends: tuple[str, ...], tmp_path: Path, mounted: Mount
 ) -> None:

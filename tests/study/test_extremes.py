@@ -15,7 +15,6 @@ from argbest.errors import ArgbestError, InputError, SimulationError
 CONTEXTS = [0.0, 1.0, 2.0, 3.0]
 MODELS = pytest.mark.parametrize("model", registry.MODELS)
 POLICIES = pytest.mark.parametrize("policy", [name for name in registry.POLICIES if name != "ocba"])
-NEAR_THE_ENDS = pytest.mark.parametrize("unit", [2.0**-430, 2.0**430])
 NOISES = pytest.mark.parametrize("noise", [0.0, 0.1])
 
 
@@ -40,8 +39,11 @@ def seeds_in_the_middle(policy: str) -> list[int]:
     return list(study(1.0, policy=policy).run(40).trials()["seed"])
 
 
-@NEAR_THE_ENDS
-@NOISES
+@pytest.mark.parametrize(
+    ("unit", "noise"),
+    [(2.0**-430, 0.1), (2.0**430, 0.0)]
+    + [pytest.param(*each, marks=pytest.mark.slow) for each in ((2.0**-430, 0.0), (2.0**430, 0.1))],
+)
 @MODELS
 def test_every_model_answers_near_the_ends_of_the_range_as_it_does_in_the_middle(
     model: str, noise: float, unit: float, tmp_path: Path
@@ -67,7 +69,7 @@ def test_every_model_answers_near_the_ends_of_the_range_as_it_does_in_the_middle
     other.report(tmp_path / "report.html")
 
 
-@NEAR_THE_ENDS
+@pytest.mark.parametrize("unit", [2.0**-430, pytest.param(2.0**430, marks=pytest.mark.slow)])
 @POLICIES
 def test_every_policy_decides_near_the_ends_of_the_range_as_it_does_in_the_middle(
     policy: str, unit: float

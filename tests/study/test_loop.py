@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from grids import mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from study.conftest import (
@@ -31,7 +32,7 @@ from argbest.policies.base import Draws
 from argbest.policies.equal import Equal
 
 POLICIES = ("gp-c-ocba", "equal", "random")
-POLICY = pytest.mark.parametrize("policy", POLICIES)
+POLICY = pytest.mark.parametrize("policy", mostly_slow(POLICIES, fast=["gp-c-ocba", "equal"]))
 
 
 def look(study: Study) -> None:

@@ -200,8 +200,8 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     bound = problem.put(asked, view.inference.answered)
     if problem.limits and bound != BEST:
         raise InputError(
-            f"limits go with the question {BEST.name!r} alone, not with {title(asked)!r}. Ask without "
-            f"limits, or for {BEST.name!r}."
+            f"limits go with the question {BEST.name!r} alone, not with {title(asked)!r}. Leave the limits "
+            "out: limits=[], or --no-limits."
         )
     if bound == BEST or delta is not None:
         zone = view.indifference(delta)

@@ -15,6 +15,8 @@ from argbest.texts import chance, number
 if TYPE_CHECKING:
     from argbest.answers.answering import Answer
 
+_LEFT_OUT = ("gap_sd", "mean", "note")  # of the best per context: a terminal is narrow
+
 
 @click.command()
 @of_stored_study
@@ -26,6 +28,16 @@ if TYPE_CHECKING:
     help="What to choose: best, overall, worst-case, regret, top:m=3, most-probable-best or rule:depth=2; "
     "may be repeated.  [default: the question of the study]",
 )
+@click.option("--goal", metavar="GOAL", help="Another goal than the study's, such as 'max throughput'.")
+@click.option(
+    "--limit",
+    "limits",
+    metavar="LIMIT",
+    multiple=True,
+    help="Limits in place of the study's, such as 'late <= 0.02'; may be repeated.",
+)
+@click.option("--no-limits", is_flag=True, help="Leave out the limits of the study.")
+@click.option("--price", type=float, help="What it costs to break a limit, in units of the goal.")
 @click.option(
     "--delta",
     type=click.FloatRange(0.0),
@@ -40,6 +52,10 @@ def answer(
     storage: str,
     name: str,
     asked: tuple[str, ...],
+    goal: str | None,
+    limits: tuple[str, ...],
+    no_limits: bool,
+    price: float | None,
     delta: float | None,
     as_json: bool,
     as_python: bool,
@@ -50,9 +66,12 @@ def answer(
         raise InputError(
             f"cannot write {out.name!r}; ask one question, and give a name that ends in {', '.join(FORMATS)}."
         )
+    if no_limits and limits:
+        raise InputError("give --limit or --no-limits, not both.")
+    kept = list(limits) if limits or no_limits else None
     study = load(storage, name)
     for each in asked or (None,):
-        found = study.answer(each, delta=delta)
+        found = study.answer(each, goal=goal, limits=kept, price=price, delta=delta)
         if as_python:
             print(_python(found), end="", flush=True)
         elif as_json:
@@ -68,7 +87,7 @@ def answer(
 def show_question(found: "Answer") -> None:
     """Print an answer: the choice, how sure it is, and its table."""
     say(*str(found).splitlines())
-    frame = found.table
+    frame = found.table.drop(columns=[name for name in _LEFT_OUT if name in found.table])
     names = [str(name).removeprefix("alternative.").removeprefix("context.") for name in frame.columns]
     rows = [
         [_cell(str(name), each) for name, each in zip(frame.columns, row, strict=True)]

@@ -14,7 +14,6 @@ from argbest.report.answer_numbers import Curve, Node, RuleMap, Shortlist, Value
 from argbest.report.curves import Grid
 from argbest.report.looks import folded, middle_cut
 from argbest.report.sketch import MOST, MOST_COLUMNS
-from argbest.texts import as_html
 
 _ROW = 22.0  # pixels of an alternative
 _LEVEL = 62.0  # between a condition and what is below it
@@ -100,17 +99,21 @@ def _shortlist(shown: Shortlist) -> str:
     high = min(24.0, max(320.0 / len(labels), 3.0))
     bottom, places = frame.top + high * len(labels), int(shown.place.max())
     drawn: list[str] = []
+    cells: list[list[str]] = [[] for _ in range(places + 1)]
     for i, c in enumerate(some.tolist()):
         x = frame.left + wide * i
         for row in np.flatnonzero(shown.place[:, c]).tolist():
             place, y = int(shown.place[row, c]), bottom - high * (row + 1)
-            drawn.append(draw.rect(x, y, wide, high, _placed(place, places)))
+            cells[place].append(f"M{x:.1f} {y:.1f}h{wide:.1f}v{high:.1f}h-{wide:.1f}z")
             if wide >= 12 and high >= 13:
                 drawn.append(draw.text(x + wide / 2, y + high / 2 + 4, str(place)))
         if shown.state[c] == OPEN and wide >= 4:
             size = min(3.5, 0.4 * wide)
             mark = f'fill="{draw.OPEN_MARK}" transform="rotate(45 {x + wide / 2:.1f} {bottom + 8:.1f})"'
             drawn.append(draw.rect(x + wide / 2 - size, bottom + 8 - size, 2 * size, 2 * size, mark))
+    drawn = [
+        f'<path d="{"".join(each)}" {_placed(i, places)}/>' for i, each in enumerate(cells) if each
+    ] + drawn
     middles = bottom - high * (np.arange(len(labels)) + 0.5)
     drawn += draw.labels_left(frame, labels, middles, high)
     centres = np.asarray(frame.left + wide * (np.arange(len(some)) + 0.5), float)
@@ -186,22 +189,34 @@ def _rule_map(shown: RuleMap) -> str:
     )
     crosses: list[str] = []
     for place, x, y, wide, high in cells:
-        fill = f'fill="{draw.hue(int(shown.named[place]), len(shown.leaders))}" fill-opacity="0.55"'
-        said = f"{shown.contexts.labels[place]}: {shown.leaders[shown.named[place]]}"
-        said += " (surely wrong)" if shown.wrong[place] else ""
-        drawn.append(draw.rect(x, y, wide, high, fill, f"<title>{as_html(said)}</title>"))
         if shown.wrong[place]:
-            crosses += _cross(x + wide / 2, y + high / 2, min(5.0, 0.4 * wide, 0.4 * high))
+            crosses.append(_cross(x + wide / 2, y + high / 2, min(5.0, 0.4 * wide, 0.4 * high)))
+    for place, x, y, wide, high in _joined(cells, shown):
+        fill = f'fill="{draw.hue(int(shown.named[place]), len(shown.leaders))}" fill-opacity="0.55"'
+        drawn.append(draw.rect(x, y, wide, high, fill))
     legend = [draw.Key("", 0, f"{middle_cut(shown.alternatives, 50)}:")]
     for i, label in enumerate(shown.leaders):
         swatch = f'fill="{draw.hue(i, len(shown.leaders))}" fill-opacity="0.55"'
         legend.append(draw.Key(draw.rect(0, -11, 18, 14, swatch), 18, draw.cut(label)))
     if shown.wrong.any():
-        legend.append(draw.Key("".join(_cross(6, -4, 5)), 12, "surely wrong"))
-    return draw.picture([*drawn, *crosses], title, bottom, legend)
+        legend.append(draw.Key(_crossed([_cross(6, -4, 5)]), 12, "surely wrong"))
+    return draw.picture([*drawn, _crossed(crosses)], title, bottom, legend)
 
 
 _Cell = tuple[int, float, float, float, float]  # context, left, top, width, height
+
+
+def _joined(cells: list[_Cell], shown: RuleMap) -> list[_Cell]:
+    """Return the cells with neighbours in a row made one where they name the same: a page stays small."""
+    found: list[_Cell] = []
+    for place, x, y, wide, high in cells:
+        if found:
+            before, left, top, width, _ = found[-1]
+            if top == y and abs(left + width - x) < 1e-6 and shown.named[before] == shown.named[place]:
+                found[-1] = (before, left, top, width + wide, high)
+                continue
+        found.append((place, x, y, wide, high))
+    return found
 
 
 def _on_a_grid(grid: Grid) -> tuple[list[_Cell], list[str], float, str]:
@@ -236,11 +251,14 @@ def _in_a_row(shown: RuleMap) -> tuple[list[_Cell], list[str], float, str]:
     return cells, below, bottom, title
 
 
-def _cross(x: float, y: float, size: float) -> list[str]:
-    return [
-        _line(x - size, y - size, x + size, y + size, _WRONG),
-        _line(x - size, y + size, x + size, y - size, _WRONG),
-    ]
+def _cross(x: float, y: float, size: float) -> str:
+    """Return the way of a pen that crosses something out."""
+    way = f"l{2 * size:.1f} {2 * size:.1f}m0 {-2 * size:.1f}l{-2 * size:.1f} {2 * size:.1f}"
+    return f"M{x - size:.1f} {y - size:.1f}{way}"
+
+
+def _crossed(ways: Sequence[str]) -> str:
+    return f'<path d="{"".join(ways)}" fill="none" {_WRONG}/>'
 
 
 def _curve(shown: Curve) -> str:

@@ -326,8 +326,10 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     question = shown_to_policies(study.problem.setting).question
     if end.confirm and end.budget is not None:  # all of this is refused before anything is simulated
         refuse_other_questions(registry.confirmation(), question)
-    if isinstance(end.stop, GuaranteedPCS) and study.problem.is_named:
-        study.view().assumed(end.stop.assume)
+    if isinstance(end.stop, GuaranteedPCS):
+        _refuse_guarantee_of_other_questions(study)
+        if study.problem.is_named:
+            study.view().assumed(end.stop.assume)
     study._journal.begin(end.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
@@ -339,3 +341,13 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)
     return simulate
+
+
+def _refuse_guarantee_of_other_questions(study: "Study") -> None:
+    """Refuse a guarantee as a stop rule of another question than the best of every context."""
+    view = study.view()
+    if not view.asks_about_table:
+        raise InputError(
+            "GuaranteedPCS is about the best alternative of every context, and this study asks the question "
+            f"{view.question.name!r}. Use ExpectedPCS or OpportunityCost, which are about its answer."
+        )

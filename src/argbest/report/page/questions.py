@@ -1,14 +1,19 @@
 """The answers to other questions as a page shows them: words, figures, pictures and tables, all made here."""
 
+from typing import TYPE_CHECKING, Any
+
 from argbest.answers.answering import EACH, RULE, Answer
 from argbest.core.states import OPEN
-from argbest.jsonable import table
+from argbest.jsonable import rounded, table
 from argbest.questions import asks, title
 from argbest.report import answer_sketches
 from argbest.report.curves import MOST_PAIRS
 from argbest.report.page.document import Plain
 from argbest.study.study import Study
 from argbest.texts import chance, number
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 USUAL = {
     "best": "best per context",
@@ -20,7 +25,7 @@ USUAL = {
     "rule": "rule",
 }  # the questions that every page answers, and their names there
 _WITH_ONE_CONTEXT = ("best", "top")  # all others then ask the same as the first
-_ROWS = 200  # of a table
+_ROWS = 50  # of a table
 
 
 def questions(study: Study, *, ahead: bool) -> Plain | None:
@@ -38,7 +43,7 @@ def questions(study: Study, *, ahead: bool) -> Plain | None:
     if problem.n_alternatives * problem.n_contexts > MOST_PAIRS:
         names, left_out = list(dict.fromkeys(["best", own])), (
             f"Other questions are left out: for more than {MOST_PAIRS:,} pairs their answers take long. To "
-            "ask one: argbest answer STORAGE --question overall, or study.answer('overall')."
+            "ask one: argbest answer STORAGE --question overall; in Python the study has `answer`."
         )  # fmt: skip
     asked = [problem.question if name == own else name for name in names]
     return {
@@ -65,9 +70,14 @@ def _shown(study: Study, asked: object, *, ahead: bool) -> Plain:
         "said": _said(answer, ahead=ahead),
         "pictures": answer_sketches.sketches(answer),
         "tailoring": None if found is None else {"sentence": _sentence(str(found)), "curve": curve},
-        "table": None if per_context else table(rows),
+        "table": None if per_context else table(rows.apply(_brief)),
         "rows": "" if len(rows) == len(answer.table) else f"The first {_ROWS} of {len(answer.table):,} rows.",
     }
+
+
+def _brief(column: "pd.Series[Any]") -> Any:
+    """Return a column with as many digits as are read, so that a page stays small."""
+    return rounded(column.to_numpy()) if column.dtype.kind == "f" else column
 
 
 def _figures(answer: Answer) -> list[list[str]]:
