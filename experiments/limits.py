@@ -3,8 +3,8 @@
 The rule, written before the first run:
 
 - Problems: the four that ship with limits and exact truth. The call centre and its busy hours, where some
-  contexts have no feasible alternative, are taken whole. Of call-lines, with two limits, 3 to 8 servers and 0,
-  2 or 8 places are taken (18 of 35 alternatives, all contexts); of facility-sizing capacities of 160, 200
+  contexts have no feasible alternative, are taken whole. Of call-lines, with two limits, 3 to 8 servers and
+  0, 2 or 8 places are taken (18 of 35 alternatives, all contexts); of facility-sizing capacities of 160, 200
   and 240 and the demands with full correlation (27 of 216 alternatives, 5 of 10 contexts): whole they take
   too long.
 - Contenders: *dvr-loss*; *objective only*, which is dvr-loss without limits; *alternating*, which takes the
@@ -16,7 +16,8 @@ The rule, written before the first run:
 - Macro-replication r of all contenders has the same seed. Pairs have seeds of their own, so that the formulas
   of all contenders hold as they are written. Looks are after 0, 100 and 500 replications beyond the initial
   design. Macro-replications are added in rounds (`IN_A_ROUND`, fewer of the dear problems) to all contenders
-  alike until the processor time allowed is used up; only whole rounds of all count.
+  alike until the processor time allowed is used up; only whole rounds of all count. (Rounds were made smaller
+  when the first had not ended: the machine was busy. Nothing of it was looked at.)
 - *Loss*: the opportunity cost of what is named, averaged over contexts, over the stakes: the mean over
   contexts of the price of breaking a limit, in the true table. *Right*: nothing feasible is truly better, or
   none is feasible and that is said. *Infeasible*: what is named breaks a limit. A limit *binds* in a context
@@ -32,9 +33,9 @@ The aims for dvr-loss:
   mean over problems.
 
 Claims are those of live studies with default settings (dvr-loss, shared seeds, hyper-parameters averaged
-over), which begin with every pair twice, at the same three looks; seeds are added to all problems alike until
-the time allowed is used up. They are put into bins from 0.8, 0.9, 0.95 and 0.99 up: P(right) of what is named,
-and P(feasible) of it where an alternative is named. Standard errors are clustered by study.
+over), which begin with every pair twice, at the same three looks; every round has
+one of every problem. They are put into bins from 0.8, 0.9, 0.95 and 0.99 up: P(right) of what is
+named, and P(feasible) of it where an alternative is named. Standard errors are clustered by study.
 
 - claims: in every bin, over all problems together and at each look, the share that holds is at least the mean
   claim less 0.03, two standard errors allowed. A bin of a single study is not judged. The share of contexts
@@ -50,7 +51,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, product
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import click
 import numpy as np
@@ -82,9 +83,10 @@ MODEL = "additive-gp"
 LOOKS = (0, 100, 500)  # replications after the initial design
 EVERY = 100  # replications between looks of the loop, of which those in LOOKS count
 INITIAL = 2  # replications of every pair
-IN_A_ROUND = {"call-centre": 10, "call-rush": 10, "call-lines": 4, "facility-sizing": 4}
+IN_A_ROUND = {"call-centre": 4, "call-rush": 4, "call-lines": 2, "facility-sizing": 2}
 SEED = 32
 BEHIND, HALF, BELOW = 3.0, 0.5, 0.03
+Job: TypeAlias = Callable[[], pd.DataFrame]
 _LEAST_NOISE = 1e-200  # so that a goal without noise can be divided by
 
 
@@ -164,7 +166,7 @@ def asked_of(setting: Setting) -> BestWithinLimits:
 def binding(problem: Problem) -> BoolArray:
     """Return [context] whether the best alternative without limits breaks one."""
     first = np.argmax(problem.sign * np.asarray(problem.goal_truth), axis=0)
-    return ~problem.feasible[first, np.arange(problem.n_contexts)]
+    return np.asarray(~problem.feasible[first, np.arange(problem.n_contexts)])
 
 
 # --- Contenders -------------------------------------------------------------------------------------------
@@ -222,9 +224,9 @@ class OCBACO(OneByOne):
 
     The leader is the best mean of those that keep the limits with at least even chances. That it breaks limit
     i has the rate ζ²/2 (ζ > 0); that k is better and feasible the rate z²/2 of the difference (z > 0) plus
-    Σ ζ_i²/2 over the limits that it seems to break. Where there is no leader the latter alone counts. The pair
-    of the smallest rate is simulated, or its leader where the difference is the larger part of the rate and
-    N_b²/σ_b² < Σ_{k≠b} N_k²/σ_k². Variances are the belief's.
+    Σ ζ_i²/2 over the limits that it seems to break. Where there is no leader the latter alone counts. The
+    pair of the smallest rate is simulated, or its leader where the difference is the larger part of the rate
+    and N_b²/σ_b² < Σ_{k≠b} N_k²/σ_k². Variances are the belief's.
     """
 
     takes_limits: ClassVar[bool] = True
@@ -270,8 +272,8 @@ class ConstrainedKG(OneByOne):
     """The knowledge gradient of P(feasible) times what an alternative saves.
 
     To name k is worth u_k = P_k (Λ − v + m_k), none Λ π_0 (`Standing`). To first order a sample moves u_k by
-    P_k for every unit of the goal's mean and by (Λ − v + m_k) φ(ζ_i)/s_i Π_{i′≠i} Φ(ζ_i′) for that of slack i.
-    With s the standard deviation of the move of u_b − u_k and d = u_b − u_k its value is, per context, the
+    P_k for every unit of the goal's mean, and by (Λ − v + m_k) φ(ζ_i)/s_i Π_{i′≠i} Φ(ζ_i′) for that of slack
+    i. With s the standard deviation of the move of u_b − u_k and d = u_b − u_k its value is, per context, the
     largest E[(s Z − d)⁺] over k and none: a lower bound of the knowledge gradient.
     """
 
@@ -283,14 +285,14 @@ class ConstrainedKG(OneByOne):
 
 
 def kg_score(belief: Belief, setting: Setting) -> Array:
-    """Return the logarithm of the constrained knowledge gradient of every pair, [..., alternative, context]."""
+    """Return the logarithm of the constrained knowledge gradient of every pair, [..., k, c]."""
     now = Standing.of(belief, asked_of(setting).price)
     *lead, n_alternatives, n_contexts = now.kept.shape
     own = of_each_context(now.leader)
     k, c = np.divmod(np.arange(n_alternatives * n_contexts), n_contexts)
     every = (*lead, n_alternatives * n_contexts)
     of_rival, of_none = 0.0, 0.0
-    for outcome, gradient in zip(now.belief.outcomes, gradients(now), strict=True):
+    for outcome, gradient in zip((now.belief.goal, *now.belief.slacks), gradients(now), strict=True):
         rows = outcome.cov_rows(np.broadcast_to(k, every), np.broadcast_to(c, every))
         moved = gradient[..., None] * rows.reshape(*lead, n_alternatives, n_contexts, -1)
         moved = moved * kg.precision_root(outcome).reshape(*lead, 1, 1, -1)
@@ -376,33 +378,41 @@ def play(name: str, label: str, numbers: IntArray, looks: tuple[int, ...] = LOOK
     )
 
 
-def in_rounds(
-    file: Path, jobs: Callable[[int], Iterator[Callable[[], pd.DataFrame]]], minutes: float
-) -> tuple[pd.DataFrame, int]:
-    """Return the rows of all whole rounds, and how many those are; more are begun while there is time.
-
-    Rows of finished rounds are kept in the file.
-    """
-    rows = pd.read_csv(file) if file.exists() else pd.DataFrame({"round": []})
-    begun, done = time.process_time(), rows["round"].nunique()
-    for number in count(done):
-        spent, before = time.process_time() - begun, max(number - done, 1)
-        if number > done and spent * (1 + 1 / before) > 60 * minutes:  # another would take too long
-            break
-        if minutes <= 0:
-            break
-        new = pd.concat([job() for job in jobs(number)], ignore_index=True)
-        rows = pd.concat([rows, new.assign(round=number)], ignore_index=True)
-        write_csv(file, rows)
-        note(f"{file.stem}: round {number + 1}, {(time.process_time() - begun) / 60:.1f} processor minutes")
-    return rows, rows["round"].nunique()
-
-
-def contest(number: int) -> Iterator[Callable[[], pd.DataFrame]]:
-    """Yield the jobs of one round of the contest."""
+def contest(number: int) -> Iterator[tuple[str, Job]]:
+    """Yield the parts of one round of the contest by name."""
     for name, label in product(PROBLEMS, CONTENDERS):
         numbers = number * IN_A_ROUND[name] + np.arange(IN_A_ROUND[name])
-        yield partial(play, name, label, numbers)
+        yield f"contest-{number}-{name}-{label}.csv", partial(play, name, label, numbers)
+
+
+def studies(number: int) -> Iterator[tuple[str, Job]]:
+    """Yield the live studies of one round by name: the same seed of every problem."""
+    for name in PROBLEMS:
+        yield f"claims-{number}-{name}.csv", partial(watch, name, number)
+
+
+def run_rounds(folder: Path, minutes: float) -> None:
+    """Run rounds while there is processor time for another; every part is kept in a file of the folder."""
+    spent: list[float] = []
+    for number in count():
+        begun = time.process_time()
+        if sum(spent) + max(spent, default=0.0) >= 60 * minutes:
+            return
+        for name, job in (*studies(number), *contest(number)):
+            if not (folder / name).exists():
+                write_csv(folder / name, job())
+                note(f"{name}: {time.process_time() - begun + sum(spent):.0f} s")
+        spent.append(time.process_time() - begun)
+
+
+def whole_rounds(folder: Path, jobs: Callable[[int], Iterator[tuple[str, Job]]]) -> pd.DataFrame:
+    """Return the rows of all rounds of which every part is there; more than none must be."""
+    parts: list[pd.DataFrame] = []
+    for number in count():
+        files = [folder / name for name, _ in jobs(number)]
+        if not all(file.exists() for file in files):
+            return pd.concat(parts, ignore_index=True)
+        parts.extend(map(pd.read_csv, files))
 
 
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
@@ -487,14 +497,8 @@ def watch(name: str, seed: int, looks: tuple[int, ...] = LOOKS) -> pd.DataFrame:
         return pd.concat([look(study.run(first + n), name, seed, n) for n in looks], ignore_index=True)
 
 
-def studies(number: int) -> Iterator[Callable[[], pd.DataFrame]]:
-    """Yield the studies of one round: the same seed of every problem."""
-    for name in PROBLEMS:
-        yield partial(watch, name, number)
-
-
 def bins(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per kind of claim, problem or all, look or all, and bin: what was claimed, and what held."""
+    """Return a row per kind of claim, problem or all, look or all, and bin: what was claimed, what held."""
     found = []
     for kind, (claim, truth) in {
         "right": ("claim", "right"),
@@ -584,15 +588,13 @@ def tables(rows: pd.DataFrame, claims: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 @click.command(help=__doc__)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where what was run is kept.")
-@click.option("--minutes", default=25.0, show_default=True, help="Processor minutes for the contest.")
-@click.option("--claim-minutes", default=10.0, show_default=True, help="Processor minutes for live studies.")
+@click.option("--minutes", default=35.0, show_default=True, help="Processor minutes; 0 shows what there is.")
 @click.option("--store", is_flag=True, help="Put the tables where the pages take them from.")
-def main(out: Path, minutes: float, claim_minutes: float, store: bool) -> None:
+def main(out: Path, minutes: float, store: bool) -> None:
     """Run the contest and the studies, and show the tables."""
     out.mkdir(parents=True, exist_ok=True)
-    rows, n_rounds = in_rounds(out / "contest.csv", contest, minutes)
-    claims, n_seeds = in_rounds(out / "claims.csv", studies, claim_minutes)
-    echo(f"{n_rounds} rounds of {IN_A_ROUND} macro-replications; {n_seeds} live studies of every problem")
+    run_rounds(out, minutes)
+    rows, claims = whole_rounds(out, contest), whole_rounds(out, studies)
     for title, found in tables(rows, claims).items():
         echo(f"\n{title}\n{found.round(4).to_string(index=False)}")
         if store:
