@@ -49,7 +49,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count, product
+from itertools import count, product, takewhile
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, cast
 
@@ -252,7 +252,7 @@ def rates(belief: Belief) -> tuple[IntArray, BoolArray, Array, Array, Array]:
     """Return leaders [..., context] and whether there is one; parts and whole of every pair's rate."""
     now = Standing.of(belief)
     mean, zeta, kept = now.belief.mean, np.array(now.zeta), now.kept >= 0.5
-    leader, led = np.where(kept, mean, -np.inf).argmax(axis=-2), kept.any(axis=-2)
+    leader, led = np.where(kept, mean, -np.inf).argmax(axis=-2), np.asarray(kept.any(axis=-2))
     own = of_each_context(leader)
     spread, ahead = (
         np.sqrt(np.maximum(now.belief.goal.difference_var(leader), 0.0)),
@@ -340,9 +340,9 @@ OURS, EQUAL = "dvr-loss", "equal"
 # --- The contest ------------------------------------------------------------------------------------------
 
 
-def play(name: str, label: str, numbers: IntArray, looks: tuple[int, ...] = LOOKS) -> pd.DataFrame:
+def play(name: str, label: str, numbers: IntArray, looks: tuple[int, ...] | None = None) -> pd.DataFrame:
     """Return a row per macro-replication and look of one contender on one problem."""
-    problem = PROBLEMS[name]()
+    problem, looks = PROBLEMS[name](), looks or LOOKS
     every = min(EVERY, max(looks)) or 1
     experiment = Experiment(
         problem,
@@ -407,12 +407,9 @@ def run_rounds(folder: Path, minutes: float) -> None:
 
 def whole_rounds(folder: Path, jobs: Callable[[int], Iterator[tuple[str, Job]]]) -> pd.DataFrame:
     """Return the rows of all rounds of which every part is there; more than none must be."""
-    parts: list[pd.DataFrame] = []
-    for number in count():
-        files = [folder / name for name, _ in jobs(number)]
-        if not all(file.exists() for file in files):
-            return pd.concat(parts, ignore_index=True)
-        parts.extend(map(pd.read_csv, files))
+    rounds = ([folder / name for name, _ in jobs(number)] for number in count())
+    whole = takewhile(lambda files: all(file.exists() for file in files), rounds)
+    return pd.concat([pd.read_csv(file) for files in whole for file in files], ignore_index=True)
 
 
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
@@ -454,7 +451,7 @@ def differences(rows: pd.DataFrame) -> pd.DataFrame:
                 {
                     "problem": name,
                     "contender": label,
-                    "score": score.mean() if name == "all" else score[name],
+                    "score": float(score.mean() if name == "all" else score[str(name)]),
                     "difference": row["mean"],
                     "difference_se": row["sem"],
                     "holds": bool(behind),
@@ -485,9 +482,9 @@ def look(study: Study, name: str, seed: int, n: int) -> pd.DataFrame:
     )
 
 
-def watch(name: str, seed: int, looks: tuple[int, ...] = LOOKS) -> pd.DataFrame:
+def watch(name: str, seed: int, looks: tuple[int, ...] | None = None) -> pd.DataFrame:
     """Return what a live study claims at every look."""
-    problem = PROBLEMS[name]()
+    problem, looks = PROBLEMS[name](), looks or LOOKS
     study, first = (
         Study(problem, initial=INITIAL, seed=seed),
         INITIAL * problem.n_alternatives * problem.n_contexts,
@@ -550,8 +547,8 @@ def verdict(rows: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
     """Return a row per aim: whether it holds, and what decides."""
     apart = differences(rows)
     pooled, each = apart[apart["problem"] == "all"], apart[apart["problem"] != "all"]
-    closest = pooled.loc[pooled["difference"].idxmin()]
-    worst = each.loc[(each["difference"] / each["difference_se"]).idxmin()]
+    closest = pooled.iloc[int(pooled["difference"].argmin())]
+    worst = each.iloc[int((each["difference"] / each["difference_se"]).argmin())]
     found = losses(rows)
     end = found[found["replications"] == found["replications"].max()]
     bound = end.pivot_table(index="problem", columns="contender", values="bound_loss").mean()
