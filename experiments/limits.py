@@ -291,7 +291,8 @@ def kg_score(belief: Belief, setting: Setting) -> Array:
     own = of_each_context(now.leader)
     k, c = np.divmod(np.arange(n_alternatives * n_contexts), n_contexts)
     every = (*lead, n_alternatives * n_contexts)
-    of_rival, of_none = 0.0, 0.0
+    of_rival: Array | float = 0.0
+    of_none: Array | float = 0.0
     for outcome, gradient in zip((now.belief.goal, *now.belief.slacks), gradients(now), strict=True):
         rows = outcome.cov_rows(np.broadcast_to(k, every), np.broadcast_to(c, every))
         moved = gradient[..., None] * rows.reshape(*lead, n_alternatives, n_contexts, -1)

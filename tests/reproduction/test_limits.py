@@ -114,7 +114,7 @@ def test_alternating_takes_turns_and_objective_only_looks_at_the_goal_alone() ->
     own, even, odd = case(3), np.full((K, C), 2), np.full((K, C), 2)
     odd[0, 0] = 3
     for count, score in ((even, limits.goal_score), (odd, limits.doubt_score)):
-        best = np.unravel_index(score(own.belief, setting()).argmax(), (K, C))
+        best = PAIRS[int(score(own.belief, setting()).argmax())]
         assert pair(limits.Alternating().decide(moment(own, count))) == best
     alone = Moment(own.belief.goal, even, Setting(WEIGHTS, np.zeros((0, C, C)), np.ones(C, bool)), First(), 0)
     for lift in (-9.0, 0.5, 9.0):  # whatever the slacks are
@@ -238,9 +238,10 @@ def contest_rows(ours: list[float], others: list[float]) -> pd.DataFrame:
 
 
 def claim_rows(claim: float, right: list[float]) -> pd.DataFrame:
-    own = pd.DataFrame({"right": right, "seed": range(len(right))})
+    """Return rows of one context per study, all with the same claim."""
     columns = {"problem": "p", "replications": 100, "context": 0, "claim": claim, "sure": claim >= 0.95}
-    return own.assign(**columns, claim_feasible=np.nan, feasible=np.nan)
+    unknown = {"claim_feasible": np.nan, "feasible": np.nan}
+    return pd.DataFrame({"right": right, "seed": range(len(right))} | columns | unknown)
 
 
 def test_the_aims_are_kept_and_broken_as_the_rule_says() -> None:
