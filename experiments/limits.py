@@ -584,6 +584,79 @@ def tables(rows: pd.DataFrame, claims: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
+def on_page(found: dict[str, pd.DataFrame]) -> list[str]:
+    """Return the lines of the page that these tables make: scores, shares, claims and the aims."""
+    return [
+        *_markdown(_scores_on_page(found["differences"], found["losses"])),
+        "",
+        *_markdown(_shares_on_page(found["losses"])),
+        "",
+        *_markdown(_claims_on_page(found["bins"])),
+        "",
+        *_markdown(_sure_on_page(found["sure"])),
+        "",
+        *_markdown(found["verdict"].replace({True: "yes", False: "no"})),
+    ]
+
+
+def _markdown(table: pd.DataFrame) -> list[str]:
+    rows = [[str(name).replace("_", " ") for name in table.columns], ["---"] * len(table.columns)]
+    rows += table.astype(str).to_numpy().tolist()
+    return ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def _scores_on_page(apart: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """Return scores times 1,000 by problem and contender, with how many standard errors they lie apart."""
+    later = found[found["replications"] > 0]
+    ours = later[later["contender"] == OURS].groupby("problem", sort=False)["loss"].mean()
+    lines = []
+    for name, own in apart.groupby("problem", sort=False):
+        mean = ours.mean() if name == "all" else ours[str(name)]
+        each = (own["difference"] / own["difference_se"]).map("{:+.1f}".format)
+        others = (1000 * own["score"]).map("{:.0f}".format) + " (" + each + ")"
+        cells = dict(zip(own["contender"], others, strict=True))
+        lines.append({"score, in thousandths": name, OURS: f"{1000 * mean:.0f}"} | cells)
+    order = ["score, in thousandths", *CONTENDERS]
+    return pd.DataFrame(lines).reindex(columns=[each for each in order if each in lines[0]])
+
+
+def _shares_on_page(found: pd.DataFrame) -> pd.DataFrame:
+    """Return shares right and infeasible and the loss of every contender, the means over problems."""
+    means = found.groupby(["contender", "replications"], sort=False)[["loss", "right", "infeasible"]].mean()
+    lines = []
+    for label, own in means.groupby("contender", sort=False):
+        cells = {
+            f"{name} after {n}": f"{own.loc[(label, n), name]:.3f}"
+            for name in ("loss", "right", "infeasible")
+            for n in own.index.get_level_values("replications")
+        }
+        lines.append({"contender": label} | cells)
+    return pd.DataFrame(lines)
+
+
+def _claims_on_page(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the judged bins: all problems together, at each look."""
+    own = found[(found["problem"] == "all") & (found["replications"].astype(str) != "all")]
+    return pd.DataFrame(
+        {
+            "claim": "P(" + own["claim"] + ")",
+            "after": own["replications"],
+            "from": own["from"],
+            "contexts": own["contexts"],
+            "claimed": own["claimed"].map("{:.3f}".format),
+            "held": own["held"].map("{:.3f}".format) + " ± " + own["difference_se"].map("{:.3f}".format),
+            "aim kept": own["holds"].map({True: "yes", False: "no"}).fillna("not judged"),
+        }
+    )
+
+
+def _sure_on_page(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of contexts that are sure, by problem and look."""
+    wide = found.pivot_table(index="problem", columns="replications", values="sure", sort=False)
+    wide.columns = pd.Index([f"sure after {n}" for n in wide.columns])
+    return wide.map("{:.2f}".format).reset_index()
+
+
 @click.command(help=__doc__)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where what was run is kept.")
 @click.option("--minutes", default=35.0, show_default=True, help="Processor minutes; 0 shows what there is.")
@@ -593,10 +666,12 @@ def main(out: Path, minutes: float, store: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     run_rounds(out, minutes)
     rows, claims = whole_rounds(out, contest), whole_rounds(out, studies)
-    for title, found in tables(rows, claims).items():
-        echo(f"\n{title}\n{found.round(4).to_string(index=False)}")
+    made = {title: found.round(5) for title, found in tables(rows, claims).items()}
+    for title, found in made.items():
+        echo(f"\n{title}\n{found.to_string(index=False)}")
         if store:
-            write_csv(STORED / f"limits_{title}.csv", found.round(5))
+            write_csv(STORED / f"limits_{title}.csv", found)
+    echo("\n" + "\n".join(on_page(made)))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from argbest.problems.call_centres import call_lines
 from experiments import limits
 
 K, C, LIMITS = 3, 2, 2  # alternatives, contexts, limits
+PAGE = Path(limits.__file__).parents[1] / "docs" / "limits-proof.md"
 PAIRS = list(product(range(K), range(C)))
 WEIGHTS = np.array([0.3, 0.7])
 
@@ -273,3 +274,10 @@ def test_a_tiny_run_is_kept_and_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     rows = limits.whole_rounds(tmp_path, limits.contest)
     start = rows[rows["replications"] == 0].groupby("macroreplication")["loss"].nunique()
     assert (start == 1).all()  # the same initial design, seed and rule of naming
+
+
+def test_the_page_shows_the_stored_run() -> None:
+    names = ("losses", "differences", "bins", "sure", "verdict")
+    stored = {name: pd.read_csv(limits.STORED / f"limits_{name}.csv") for name in names}
+    page = PAGE.read_text(encoding="utf-8")
+    assert "\n".join(limits.on_page(stored)) in page
