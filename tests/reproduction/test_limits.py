@@ -22,7 +22,7 @@ from argbest.problems.call_centres import call_lines
 from experiments import limits
 
 K, C, LIMITS = 3, 2, 2  # alternatives, contexts, limits
-PAGE = Path(limits.__file__).parents[1] / "docs" / "limits-proof.md"
+PAGE = Path(limits.__file__).parents[1] / "docs" / "limits.md"
 PAIRS = list(product(range(K), range(C)))
 WEIGHTS = np.array([0.3, 0.7])
 
