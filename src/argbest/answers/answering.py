@@ -15,7 +15,7 @@ from argbest.answers.intervals import TAILS, Estimate
 from argbest.answers.tailoring import Tailoring
 from argbest.answers.tailoring import of_study as tailoring_of
 from argbest.core.abilities import offers
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import of_selected
 from argbest.core.certificate import Certificate
 from argbest.core.limits import NONE, BestWithinLimits
@@ -109,11 +109,15 @@ class Answer(Sentences):
     @property
     def meaning(self) -> str:
         """What ``value`` is."""
-        return _VALUES.get(self.question.partition(":")[0], "value")
+        said = _VALUES.get(self.question.partition(":")[0], "value")
+        priced = self.limits and not offers(self.bound, CountsOnlyKept)
+        return f"{said}, broken limits at their price," if priced else said
 
     def details(self) -> list[str]:
-        """Return ties or the runner-up, what a rule costs and where it is wrong, and doubts, in words."""
-        said = []
+        """Return limits, ties or runner-up, what a rule costs, where it is wrong, and doubts, in words."""
+        said = [self.limits] if self.limits else []
+        if self.limits and self.p_feasible is not None:
+            said = [f"P(keeps all limits in every context) {chance(self.p_feasible)}; {self.limits}"]
         if self.ties:
             said.append(f"as good, but for {number(self.delta, 2)}: {first_of(list(map(str, self.ties)))}")
         elif self.runner_up is not None:
@@ -133,10 +137,6 @@ class Answer(Sentences):
             f"expected loss {number(self.expected_loss, 2)}; P(right) {chance(self.p_right)}; "
             f"P(loses at most {number(self.delta, 2)}) {chance(self.p_within)}: {self.state}"
         )
-        if self.limits and self.p_feasible is not None:
-            said.append(f"P(keeps all limits in every context) {chance(self.p_feasible)}; {self.limits}")
-        elif self.limits:
-            said.append(self.limits)
         said += self.details()
         if self.tailoring is not None:
             said.append(str(self.tailoring))
@@ -252,7 +252,7 @@ def _of_limits(view: "View", limited: Question) -> str:
     return f"a broken limit counts as a loss of its price, {low if low == high else f'{low} to {high}'}"
 
 
-def _keeping(view: "View", certificate: Certificate, of: Callable[[BoolArray], BoolArray]) -> Array | None:
+def _keeping(view: "View", certificate: Certificate, of: Callable[[BoolArray], AnyArray]) -> Array | None:
     """Return how probable it is that what ``of`` says is true, given which pairs keep all limits.
 
     It gets that as [draw, ..., alternative, context]; contexts without an answer count as kept. None without
@@ -264,13 +264,13 @@ def _keeping(view: "View", certificate: Certificate, of: Callable[[BoolArray], B
 
     def said(outcomes: Array) -> Array:
         kept = np.all(outcomes[..., 1:, :, :] >= 0, axis=-3)
-        return of(kept if answered is None else kept | ~answered).astype(float)
+        return np.asarray(of(kept if answered is None else kept | ~answered), float)
 
     return np.asarray(certificate.of_outcomes(said).mean(axis=0))
 
 
-def _named(rewards: Array, choice: IntArray) -> Array:
-    """Return the rewards of the alternatives chosen for the contexts [..., context], with its shape."""
+def _named(rewards: AnyArray, choice: IntArray) -> AnyArray:
+    """Return the rewards of the alternatives chosen, [..., context]."""
     return np.asarray(rewards[..., choice, np.arange(choice.shape[-1])])
 
 
@@ -301,7 +301,7 @@ def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> 
     if offers(bound, FindsTheWorst):
         frame["worst_context"], frame["p_worst"] = _worst(view, bound, certificate, order)
     frame["expected_loss"], frame["p_right"] = loss[order], chance_of[order]
-    kept = _keeping(view, certificate, lambda kept: kept.all(axis=-1))
+    kept = _keeping(view, certificate, lambda kept: np.asarray(kept.all(axis=-1)))
     if kept is not None:
         frame["p_feasible"] = kept[order]
     alike = np.mean(np.abs(worth - worth[:, [chosen]]) <= zone, axis=0) >= LEVEL
@@ -342,7 +342,7 @@ def _of_contexts(view: "View", certificate: Certificate, zone: float) -> dict[st
     chosen = np.maximum(certificate.choice, 0)
     draws = certificate.of_draws(lambda some: _named(some[..., 0, :, :] if limits else some, chosen))
     counted, none = np.where(certificate.choice == NONE, 0.0, certificate.counted), certificate.choice == NONE
-    kept = _keeping(view, certificate, lambda kept: (_named(kept, chosen) | none).all(axis=-1))
+    kept = _keeping(view, certificate, lambda kept: np.all(_named(kept, chosen) | none, axis=-1))
     return {
         "form": EACH,
         "choice": frame["selected"].tolist(),
@@ -410,15 +410,16 @@ def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str
     frame["expected_loss"], frame["p_right"] = certificate.expected_loss, certificate.pcs
     frame["p_within"] = certificate.within(zone)
     frame["state"] = certificate.states(zone)
-    both = [
-        _keeping(view, certificate, lambda kept, over=over: _named(kept, chosen).all(axis=over))
-        for over in (-2, (-2, -1))
-    ]
-    if both[0] is not None:
-        frame["p_feasible"] = both[0]
+
+    def all_named(kept: BoolArray) -> AnyArray:
+        each = np.all(_named(kept, chosen), axis=-2)
+        return np.concatenate([each, each.all(axis=-1, keepdims=True)], axis=-1)
+
+    if (kept := _keeping(view, certificate, all_named)) is not None:
+        frame["p_feasible"] = kept[:-1]
     return {
         "form": SEVERAL,
-        "p_feasible": None if both[1] is None else float(both[1]),
+        "p_feasible": None if kept is None else float(kept[-1]),
         "choice": frame["selected"].tolist(),
         "runner_up": None,
         "ties": _ties(view, certificate, chosen[-1], frame["state"] == EQUAL, zone),
@@ -439,7 +440,7 @@ def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[
         return np.stack([own @ shares, some.max(axis=-2) @ shares], axis=-1)
 
     drawn = certificate.of_draws(worth)
-    kept = _keeping(view, certificate, lambda kept: _named(kept, named).all(axis=-1))
+    kept = _keeping(view, certificate, lambda kept: np.all(_named(kept, named), axis=-1))
     rows = []
     for (path, label), (_, inside) in zip(rule.ends, bound.ends(tree), strict=True):
         rows.append((rules.where(path), label, int(inside.sum()), float(shares[inside].sum())))

@@ -438,7 +438,7 @@ class Problem:
             chosen = np.repeat(chosen[..., None], self.n_contexts, axis=-1)
         if len(shape) > 1:
             places = np.moveaxis(chosen, -2, 0)
-            return np.any([self._breaks(each) for each in places], axis=0)
+            return np.asarray(np.any([self._breaks(each) for each in places], axis=0))
         return self._breaks(chosen)
 
     def _breaks(self, chosen: IntArray) -> BoolArray:

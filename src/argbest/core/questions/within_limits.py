@@ -133,7 +133,8 @@ class DrawnTables:
         """Return Cov(Σ_i weight_i r(pair_i), ·) of pairs [..., m, i], [..., m, alternative, context]."""
         apart = self.draws - self.mean
         where = leading(alternative.shape)[: apart.ndim - 3]
-        sums = np.sum(weight * apart[(slice(None), *where, alternative, context)], axis=-1)
+        own = np.moveaxis(apart, 0, -1)[(*where, alternative, context)]  # [..., m, i, draw]
+        sums = np.einsum("...mi,...mis->s...m", weight, own)
         return np.asarray(np.einsum("s...m,s...kc->...mkc", sums, apart) / len(apart))
 
 
