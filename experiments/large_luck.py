@@ -13,6 +13,16 @@ What was found: "tandem" 9 of 10 (median 0.002, worst 0.012), where independent 
 before shared noise counted, ended at 0.023, far from the best, which was not among those followed: the
 lengthscales that a steep edge of the table asks for do not suit its middle. Shared noise does not cure that.
 
+Why "hotel" misses, from its seeds 0 to 6 with the seeds of new studies: losses 0.000, 0.002, 0.018, 0.000,
+0.007, 0.006 and 0.000, and the best was among the simulated pairs every time. Studies that lost more had met
+fewer different seeds: 33, 42, 21, 63, 15, 19 and 92 of them. Seven studies prove nothing, but a reason is at
+hand. What is not common to all contenders lies in some three directions (64 contenders have an unevenness of
+21), as if a lucky week favoured high prices, but the model takes it for independent: more pairs with the same
+seeds seem to tell as much as more seeds. The inflation is learned from replications that all alternatives
+have, and a large table has none. Learned from contenders alone, it brought seed 2 from 0.018 to 0.013, in the
+same number of seeds; only this seed was run, and it was not kept. "store" was written for whoever cures this,
+and has never been run.
+
 `python -m experiments.large_luck PROBLEM --seeds 10` runs it.
 """
 
@@ -101,12 +111,53 @@ def hotel() -> Problem:
     return Problem(plans, ["any"], hotel_night, truth=np.array(truth)[:, None], name="hotel")
 
 
+PARTS = (
+    (9.0, 1.0, 6.0),
+    (16.0, 0.6, 3.0),
+    (25.0, 0.4, 5.0),
+)  # of the store: mean demand, cost of one left, of one short
+WEEKS, TRUCK = 12, 14.0  # of a replication; what it costs to send for parts in a week in which any is short
+
+
+def store_weeks(levels: dict[str, float], _: Item, seed: int) -> float:
+    """Return the mean cost of some weeks; every part has a stream of its own."""
+    streams, cost, short = (
+        np.random.default_rng(seed).spawn(len(PARTS)),
+        np.zeros(WEEKS),
+        np.zeros(WEEKS, bool),
+    )
+    for level, (mean, left, lost), stream in zip(levels.values(), PARTS, streams, strict=True):
+        over = level - np.maximum(np.ceil(pdtrik(stream.random(WEEKS), mean)), 0.0)
+        cost += left * np.maximum(over, 0.0) + lost * np.maximum(-over, 0.0)
+        short |= over < 0
+    return float(np.mean(cost + TRUCK * short))
+
+
+def store() -> Problem:
+    """Return 27,000 ways to stock three spare parts that share a truck; truth by sums."""
+    ranges = range(2, 32), range(6, 36), range(12, 42)
+    demand, cost, kept = np.arange(120.0), [], []
+    for levels, (mean, left, lost) in zip(ranges, PARTS, strict=True):
+        chance = np.diff(pdtr(demand, mean), prepend=0.0)
+        over = np.array(levels)[:, None] - demand
+        cost.append((left * np.maximum(over, 0.0) + lost * np.maximum(-over, 0.0)) @ chance)
+        kept.append(pdtr(np.array(levels, float), mean))
+    plans = [
+        dict(zip(("bolts", "belts", "bulbs"), map(float, each), strict=True)) for each in product(*ranges)
+    ]
+    truth = [
+        sum(own) + TRUCK * (1.0 - np.prod(enough))
+        for own, enough in zip(product(*cost), product(*kept), strict=True)
+    ]
+    return Problem(plans, ["any"], store_weeks, goal="min", truth=np.array(truth)[:, None], name="store")
+
+
 def chain() -> Problem:
     """Return 41,624 base-stock levels of `serial-inventory`."""
     return serial_inventory((range(2, 24), range(2, 46), range(2, 45)))
 
 
-PROBLEMS = {"tandem": tandem, "hotel": hotel, "chain": chain}
+PROBLEMS = {"tandem": tandem, "hotel": hotel, "chain": chain, "store": store}
 
 
 def loss(problem: Problem, seed: int, *, common: bool = True) -> float:

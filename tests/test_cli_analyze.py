@@ -170,14 +170,21 @@ def test_misuse_ends_with_code_2_and_a_line_of_text(arguments: tuple[str, ...], 
     assert not result.stdout
 
 
-def test_contexts_that_never_repeat_are_refused_with_the_option_to_give(tmp_path: Path) -> None:
+def test_contexts_that_never_repeat_are_summed_up_first(tmp_path: Path) -> None:
     r = np.random.default_rng(2)
-    frame = pd.DataFrame({"plan": np.tile(["a", "b"], 60), "load": r.uniform(0, 1, 120), "value": 1.0})
-    frame.to_csv(tmp_path / "r.csv", index=False)
-    result = call(str(tmp_path / "r.csv"), "--alternative", "plan", "--context", "load")
-    assert result.exit_code == 2
-    assert "120 runs have 120 different contexts" in result.stderr
-    assert "--bins load=8" in result.stderr
+    load, plan = r.uniform(0, 1, 60), np.tile(["a", "b"], 30)
+    value = np.where(plan == "a", load, 0.5) + r.normal(0, 0.1, 60)
+    pd.DataFrame({"plan": plan, "load": load, "value": value}).to_csv(tmp_path / "r.csv", index=False)
+    pd.DataFrame({"load": [0.1, 0.9]}).to_csv(tmp_path / "asked.csv", index=False)
+    columns = "--alternative", "plan", "--context", "load", "--next", "0"
+    result = call(str(tmp_path / "r.csv"), *columns)
+    assert result.exit_code == 0, result.stderr
+    assert "60 contexts that hardly repeat are taken for a population" in " ".join(result.stderr.split())
+    rule = result.stdout.index("The rule costs")
+    assert result.stdout.index("load < ") < rule < result.stdout.index("runner-up")
+    asked = call(str(tmp_path / "r.csv"), *columns, "--contexts", str(tmp_path / "asked.csv"), "--json")
+    assert asked.exit_code == 0, asked.stderr
+    assert json.loads(asked.stdout)["contexts"] == 62
 
 
 def test_a_missing_file_is_misuse_too(tmp_path: Path) -> None:

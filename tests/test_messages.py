@@ -29,6 +29,12 @@ IN_PYTHON_ALONE = {
     *("ExtremeContexts(r)", "RandomContexts(m)", "SpaceFilling(n)", "argbest.Study(...)", "ray.init()"),
     *("argbest.Study.load(...)", "RayExecutor(ray)", "ray.init(address=...)", "exclusive()", "study.posthoc"),
     *("Study.from_observations", "ExpectedPCS(0.95)", "study.ask", "study.fail", "tell(trial, [a, b, c])"),
+    *(
+        "Population(table, n=...)",
+        "Population(..., weights=)",
+        "Problem(..., contexts=argbest.Population(...)",
+    ),
+    *("check_population(people=...)", "check_population()", "predict(people)"),
     "study.readmit",
     "tell(trial, mean=a, variance=b, n=c)",
     "Problem(..., reward_range=(0, 1)",  # beside what to write in a study file

@@ -14,8 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from argbest import Study, registry, report
 from argbest.experiment import Contender, Experiment, run
+from argbest.report import looks, style
 from argbest.serve.server import LiveView
 
 HERE = Path(__file__).parent
@@ -44,7 +47,61 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "model_check": partial(report.plot_model_check, grid),
         "comparison": partial(report.plot_comparison, results, measure="eoc"),
         "calibration": partial(report.plot_calibration, results),
+        "shared_luck": partial(plot_shared_luck, {name: by_distance(name) for name in ROWS}),
     }
+
+
+# A row of alternatives of shipped problems: the column that differs, what the others are, the context.
+ROWS: dict[str, tuple[str, dict[str, Any], int]] = {
+    "flow-line": ("buffer", {"first": 1.2, "second": 1.2}, 2),
+    "queue-staffing": ("servers", {}, 4),
+    "newsvendor": ("order", {}, 3),
+    "serial-inventory": ("shop", {"depot": 12, "plant": 12}, 0),
+}
+SEEDS = 400
+
+
+def by_distance(name: str) -> tuple[Any, Any]:
+    """Return the correlation by steps between alternatives under the same seeds, and what it leaves.
+
+    The second is Var(Y_k − Y_j) over Var(Y_k) + Var(Y_j), which it is with seeds of their own; averages.
+    """
+    problem, (_, fixed, context) = registry.problem(name), ROWS[name]
+    items: list[Any] = [problem.alternatives.item(k) for k in range(problem.n_alternatives)]
+    row = [item for item in items if all(item[column] == value for column, value in fixed.items())]
+    where: Any = problem.contexts.item(context)
+    simulate: Any = problem.simulate
+    values = np.array([[simulate(item, where, seed) for seed in range(SEEDS)] for item in row])
+    alike, var = np.corrcoef(values), values.var(axis=1)
+    left = (values[:, None] - values).var(axis=-1) / (var[:, None] + var)
+    steps = range(1, len(row))
+    return tuple(np.array([np.diag(each, step).mean() for step in steps]) for each in (alike, left))
+
+
+def plot_shared_luck(found: dict[str, tuple[Any, Any]], *, theme: str) -> Any:
+    """Return axes with the correlation of noise by distance, beside what it leaves of a difference."""
+    sheet = style.sheet(None, theme, 8.4, 3.9)
+    figure, first = sheet.ax.figure, sheet.ax
+    first.set_position((0.08, 0.16, 0.38, 0.66))
+    second = figure.add_axes((0.58, 0.16, 0.38, 0.66))
+    for i, (name, (alike, left)) in enumerate(found.items()):
+        marks = looks.look(sheet.theme, i) | {"markersize": 4.5, "linewidth": 1.3}
+        label = f"{name}, by {ROWS[name][0]}"
+        first.plot(np.arange(1, len(alike) + 1), alike, label=label, **marks)
+        second.plot(np.arange(1, len(left) + 1), 100 * left, **marks)
+    first.set_ylim(min(0.0, 1.05 * min(alike.min() for alike, _ in found.values())), 1.03)
+    second.set_yscale("log")
+    second.axhline(100.0, color=sheet.theme.ink, linewidth=0.8)
+    second.set_yticks([1, 3, 10, 30, 100], ["1 %", "3 %", "10 %", "30 %", "100 %"])
+    second.text(1.0, 108.0, "separate seeds", fontsize=style.TICK, va="bottom")
+    for ax, text in ((first, "correlation of the noise"), (second, "replications that a comparison takes")):
+        ax.set_xlabel("steps between two alternatives", fontsize=style.LABEL)
+        ax.set_ylabel(text, fontsize=style.LABEL)
+        style.bare(ax)
+        style.finish(sheet._replace(ax=ax))
+    figure.legend(*first.get_legend_handles_labels(), loc="upper center", ncols=2, frameon=False,
+                  fontsize=style.TICK, labelcolor=sheet.theme.ink)  # fmt: skip
+    return first
 
 
 def questions() -> dict[str, Callable[..., Any]]:

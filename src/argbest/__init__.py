@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from argbest.policies.two_stage import TS, TSPlus
     from argbest.problems.base import Problem
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts, SpaceFilling
+    from argbest.problems.population import Population
     from argbest.simulators.calling import batched, vectorised
     from argbest.simulators.program import Program
     from argbest.study.run_options import ExpectedPCS, GuaranteedPCS, OpportunityCost, WorstPCS
@@ -38,6 +39,7 @@ _get, __dir__ = lazy.attributes(
         "policies.two_stage": "TS TSPlus",
         "problems.base": "Problem",
         "problems.design": "EveryPair ExtremeContexts RandomContexts SpaceFilling",
+        "problems.population": "Population",
         "simulators.calling": "batched vectorised",
         "simulators.program": "Program",
         "study.select": "select",
@@ -50,9 +52,10 @@ _get, __dir__ = lazy.attributes(
 __all__ = [
     "GP", "TS", "AdditiveGP", "ArgbestError", "Certificate", "EveryPair", "ExpectedPCS", "ExtremeContexts",
     "FitError", "Guarantee", "GuaranteedPCS", "Independent", "InputError", "Linear", "OpportunityCost",
-    "Problem", "Program", "RandomContexts", "SimulationError", "SpaceFilling", "StorageError", "Study",
-    "TSPlus", "Trial", "TrialError", "WorstPCS", "__version__", "batched", "experiment", "models",
-    "policies", "problems", "questions", "registry", "report", "select", "testing", "theory", "vectorised",
+    "Population", "Problem", "Program", "RandomContexts", "SimulationError", "SpaceFilling", "StorageError",
+    "Study", "TSPlus", "Trial", "TrialError", "WorstPCS", "__version__", "batched", "experiment",
+    "models", "policies", "problems", "questions", "registry", "report", "select", "testing", "theory",
+    "vectorised",
 ]  # fmt: skip
 
 

@@ -39,6 +39,8 @@ class Purpose(IntEnum):
     PROBLEM = 7
     INTEGRATION = 8
     PAIR = 9
+    POPULATION = 10
+    FRESH_PEOPLE = 11
 
 
 def philox(counter: Iterable[Words], key: Iterable[Words]) -> NDArray[np.uint32]:

@@ -117,15 +117,18 @@ def test_nothing_is_foreseen_before_anything_is_told(tmp_path: Path) -> None:
         study.forecast()
 
 
+@pytest.mark.parametrize("model", ["independent", "additive-gp", "gp"])
 @pytest.mark.parametrize(("rho", "target"), [(0.9, 1 - 1e-6), (0.6, 0.999)])
-def test_with_common_random_numbers_noise_in_common_is_foreseen_to_cancel(rho: float, target: float) -> None:
+def test_with_common_random_numbers_noise_in_common_is_foreseen_to_cancel(
+    rho: float, target: float, model: str
+) -> None:
     def simulate(alternative: str, context: int, seed: int) -> float:
         shared, *own = np.random.default_rng(seed).standard_normal(3)
         noise = np.sqrt(rho) * shared + np.sqrt(1 - rho) * own["ab".index(alternative)]
         return float(0.2 * (alternative == "b") + noise)
 
     problem = Problem(["a", "b"], [0], simulate)
-    study = Study(problem, policy="equal", model="independent", initial=50, seed=3).run(100)
+    study = Study(problem, policy="equal", model=model, initial=50, seed=3).run(100)
     knowledge = study._learned()
     gap, noise = float(np.ptp(knowledge.belief.mean)), float(knowledge.belief.noise.mean())
     left = 1 - float(knowledge.params.correlation[0])

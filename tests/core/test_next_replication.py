@@ -9,15 +9,18 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import block_diag
 from scipy.special import ndtri
+from scipy.stats import multivariate_normal
 
-from argbest.core import additive_belief
+from argbest.core import additive_belief, conditioning
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array
 from argbest.core.belief import anticipate, best, next_samples, take_in
 from argbest.core.decision import Decision
 from argbest.core.knowledge_gradient import log_kg_here
 from argbest.core.question import BEST
+from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
 from argbest.models.additive_gp import AdditiveGP, AdditiveGPParams
 from argbest.models.gp import GP, GPParams
@@ -337,6 +340,7 @@ def gp_params(study: Study) -> GPParams:
         status=none,
         changed=np.ones(k, bool),
         correlation=study.runs.correlation,
+        noise_like=np.array(0.7),
     )
 
 
@@ -351,7 +355,16 @@ def gp_by_definition(study: Study, points: Array) -> tuple[Array, Array]:
         prior[here, here] = oracles.kernel("matern52", study.one.x, study.one.x, *shape)
         cross[there, here] = oracles.kernel("matern52", points, study.one.x, *shape)
         own[there, there] = oracles.kernel("matern52", points, points, *shape)
-    cells = study.runs.cells
+    like, cells = 0.7 * study.runs.noise_like(), study.runs.cells
+    prior += like
+    if points is study.one.x:
+        cross += like
+        own += like
+    else:  # never simulated: the loadings of an average context, and no luck in common
+        squares = 0.7 * study.runs.noise * study.runs.correlation
+        loadings = np.repeat(np.sqrt(squares.mean(axis=1)), len(points))
+        same = np.tile(np.eye(len(points), dtype=bool), (k, k))
+        own += np.where(same, np.outer(loadings, loadings), 0.0)
     noisy = prior[np.ix_(cells, cells)] + study.runs.noise_covariance()
     gain = np.linalg.solve(noisy, cross[:, cells].T).T
     constant = np.repeat(params.constant, len(points))
@@ -367,7 +380,7 @@ def test_processes_of_their_own_are_joined_by_the_noise_they_share() -> None:
         later = study.with_one_more(1, 0, 7, 0.4)
         taken = take_in(belief, Decision(np.array(1), np.array(0)), np.array(0.4), np.array(7))
         assert_same(taken, gp_by_definition(later, study.one.x))  # type: ignore[arg-type]
-        points = np.random.default_rng(0).random((3, study.one.x.shape[1]))
+        points = np.random.default_rng(99).random((3, study.one.x.shape[1]))
         separation = np.moveaxis((points[:, None] - study.one.x) ** 2, -1, 0)
         found = GP().predict(study.runs.tally, study.one.setting, gp_params(study), separation)
         mean, cov = gp_by_definition(study, points)
@@ -376,6 +389,76 @@ def test_processes_of_their_own_are_joined_by_the_noise_they_share() -> None:
         first = found.difference_var(np.zeros((3, 1), np.int64))[:, 1, 0]
         pairs = [cov[x, x] + cov[3 + x, 3 + x] - 2 * cov[x, 3 + x] for x in range(3)]
         np.testing.assert_allclose(first, pairs, atol=1e-6)
+        again = GP().predict(
+            study.runs.tally, study.one.setting, gp_params(study), study.one.setting.separation
+        )
+        mean, cov = gp_by_definition(study, study.one.x)
+        np.testing.assert_allclose(again.mean[..., 0].T.ravel(), mean, atol=1e-6)
+        np.testing.assert_allclose(again.var[..., 0].T.ravel(), np.diag(cov), atol=1e-6)
+
+
+def test_processes_of_their_own_weigh_what_is_like_the_noise_by_the_evidence_of_all_observations() -> None:
+    study, scales = Study(4), np.array([1e-4, 0.1, 0.7, 30.0])
+    params, (k, c) = gp_params(study), study.one.shape
+    prior = np.zeros((k, c, c))
+    for i in range(k):
+        x = study.one.x
+        prior[i] = oracles.kernel("matern52", x, x, params.lengthscale[i], float(params.scale[i]))
+    data = Data(study.runs.tally, params.noise, np.zeros(()), params.correlation)
+    loadings = np.sqrt(params.noise * study.runs.correlation)
+    found = conditioning.evidence_of_noise_like(prior, params.constant, data, loadings, scales)
+    whole, cells = block_diag(*prior), study.runs.cells
+    residual = study.runs.y - params.constant[study.runs.alternative]
+
+    def evidence(scale: float) -> float:
+        cov = (whole + scale * study.runs.noise_like())[np.ix_(cells, cells)] + study.runs.noise_covariance()
+        return float(multivariate_normal.logpdf(residual, cov=cov, allow_singular=True))
+
+    expected = [evidence(scale) - evidence(0.0) for scale in scales]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def saturating(rng: np.random.Generator, like: float) -> common_cases.Runs:
+    """Six alternatives at eight contexts, where what is like the noise moves rewards beside smooth curves."""
+    case = common_cases.balanced(rng, (6, 8), 6, 0.8)
+    moved = np.sqrt(like) * rng.normal(size=8)
+    smooth = np.sin(np.arange(6)[:, None] + np.linspace(0, 3, 8))
+    noise = case.y - case.tally.mean[case.alternative, case.context]
+    return case._replace(y=noise + (smooth + moved)[case.alternative, case.context])
+
+
+def test_the_papers_model_learns_what_is_like_the_noise_side_by_side_as_alone() -> None:
+    x = np.linspace(0, 1, 8)
+    setting = Setting(np.full(8, 1 / 8), (x[:, None] - x)[None] ** 2, np.ones(8, bool))
+    tallies = [saturating(np.random.default_rng(3), like).tally for like in (4.0, 0.5)]
+    both = common_cases.side_by_side(tallies)
+    together = GP().fit(both, setting)
+    belief = GP().posterior(both, setting, together)
+    assert together.noise_like is not None
+    for i, tally in enumerate(tallies):
+        alone = GP().fit(tally, setting)
+        assert alone.noise_like is not None
+        np.testing.assert_allclose(together.noise_like[i], alone.noise_like, rtol=1e-9)
+        np.testing.assert_allclose(belief.mean[i], GP().posterior(tally, setting, alone).mean, rtol=1e-6)
+
+
+def test_the_papers_model_finds_what_is_like_the_noise_and_draws_how_much_is_shared() -> None:
+    x = np.linspace(0, 1, 8)
+    setting = Setting(np.full(8, 1 / 8), (x[:, None] - x)[None] ** 2, np.ones(8, bool))
+    there, absent = (saturating(np.random.default_rng(3), like).tally for like in (4.0, 0.0))
+    found, none = GP().fit(there, setting), GP().fit(absent, setting)
+    assert found.noise_like is not None
+    assert none.noise_like is not None
+    assert found.noise_like > 10 * none.noise_like
+    assert "as the noise that they share does (standard deviation " in GP().findings(setting, found).outline
+    assert GP().findings(setting, none).outline.endswith("nothing is shared between them.")
+    points = GP().plausible(there, setting, found, np.random.default_rng(0))
+    shared, like = points.params.correlation, points.params.noise_like
+    assert shared is not None
+    assert like is not None
+    assert np.all(shared.std(axis=0) > 0.005)
+    assert np.all(np.abs(shared.mean(axis=0) - found.correlation) < 0.15)
+    assert like.min() < found.noise_like < like.max()
 
 
 def test_the_papers_model_learns_each_alternative_by_itself_and_conditions_on_all() -> None:

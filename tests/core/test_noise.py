@@ -1,5 +1,6 @@
 """Noise per pair against plain alternatives, and what pairs that were seen once borrow."""
 
+import common_cases
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
@@ -11,6 +12,7 @@ from argbest.core.noise import (
     largest_excess,
     lent_variances,
     observed_once,
+    pair_noise,
     plausible_noise,
     relative_noise,
     sample_variance,
@@ -39,6 +41,18 @@ def test_without_replicates_all_pairs_are_alike() -> None:
         Tally(np.zeros((3, 4), int), np.zeros((3, 4)), np.zeros((3, 4))),
     ):
         np.testing.assert_array_equal(relative_noise(tally), np.ones(tally.shape))
+
+
+def test_alternatives_that_were_never_simulated_change_nothing_where_seeds_are_shared() -> None:
+    case = common_cases.balanced(np.random.default_rng(4), (30, 2), 4, 0.9)
+    place = 40 * np.arange(30)  # among 1,200: so many that the table is shortened
+    tall = case._replace(shape=(1200, 2), alternative=place[case.alternative], noise=np.ones((1200, 2)))
+    found, expected = pair_noise(tall.tally).variance[place], pair_noise(case.tally).variance
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    # By context 30 alternatives of the same luck tell hardly more than one, so contexts are drawn together.
+    alone = pair_noise(case.tally.unshared).variance
+    ratio = [float(np.log(each[:, 0].mean() / each[:, 1].mean())) for each in (expected, alone)]
+    assert abs(ratio[0]) < 0.7 * abs(ratio[1])
 
 
 def test_observations_without_any_spread_are_alike_too() -> None:

@@ -1,4 +1,4 @@
-"""Contexts that never repeat: refused with an offer, and put into bins."""
+"""Contexts that never repeat, put into bins; what cannot be one is refused."""
 
 from typing import Any
 
@@ -16,19 +16,6 @@ def drawn(n: int = 200, **columns: Any) -> pd.DataFrame:
     r = np.random.default_rng(5)
     frame = pd.DataFrame({"alternative": np.tile(["a", "b"], n // 2), "context": r.exponential(3.0, n)})
     return frame.assign(value=r.normal(size=n), **columns)
-
-
-def test_contexts_that_never_repeat_are_refused_with_an_offer() -> None:
-    message = r"200 runs have 200 different contexts \(context has 200 values\).*bins=\{'context': 8\}"
-    with pytest.raises(InputError, match=message):
-        Study.from_observations(drawn())
-
-
-def test_the_offer_names_the_columns_with_many_values() -> None:
-    r = np.random.default_rng(1)
-    frame = drawn(rate=r.normal(size=200), day=np.tile([1, 2], 100), name="x").drop(columns="context")
-    with pytest.raises(InputError, match=r"bins=\{'rate': 8\} \(--bins rate=8\)"):
-        Study.from_observations(frame, context=["day", "rate", "name"])
 
 
 def test_a_column_that_numbers_the_runs_is_named() -> None:
@@ -49,11 +36,12 @@ def test_a_few_contexts_need_not_repeat() -> None:
     assert observe(pd.concat([drawn(100)] * 2)).problem.n_contexts == 100
 
 
-def test_many_contexts_with_one_run_per_pair_are_refused_too() -> None:
+def test_numbers_that_never_repeat_are_a_population_and_bins_are_none() -> None:
+    assert observe(drawn()).problem.population is not None
+    assert observe(drawn(), bins=8).problem.population is None
     rows = [(k, c, 0.0) for k in "abc" for c in range(501)]
     frame = pd.DataFrame(rows, columns=["alternative", "context", "value"])
-    with pytest.raises(InputError, match="1503 runs have 501 different contexts"):
-        Study.from_observations(frame)
+    assert observe(frame).problem.n_contexts == 500
     assert observe(pd.concat([frame, frame])).problem.n_contexts == 501
 
 

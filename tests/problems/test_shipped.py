@@ -12,6 +12,7 @@ from argbest.problems import synthetic
 from argbest.problems.base import Problem
 from argbest.problems.inventory import newsvendor
 from argbest.problems.noisy_table import classical, gp_draws, metric_draws, trend_draws
+from argbest.problems.prevention import barrett_prevention
 from argbest.problems.queues import queue_staffing
 
 MAKERS: dict[str, Callable[[], Problem]] = {
@@ -30,6 +31,7 @@ MAKERS: dict[str, Callable[[], Problem]] = {
     "metric-draws": lambda: metric_draws().draw(1),
     "queue-staffing": queue_staffing,
     "newsvendor": newsvendor,
+    "barrett-prevention": lambda: barrett_prevention(20),
     "classical": classical,
 }
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import large_luck, luck_problems, shared_luck
+from argbest.models import AdditiveGP
+from experiments import large_luck, luck_problems, shared_luck, versions
 
 STORED = Path(shared_luck.__file__).parent / "stored"
 
@@ -43,7 +44,7 @@ def test_the_line_without_room_passes_parts_as_worked_out_by_hand() -> None:
     assert luck_problems.through(work, (0, 0)) == pytest.approx([10.0])
 
 
-@pytest.mark.parametrize("name", ["hotel", "tandem"])
+@pytest.mark.parametrize("name", ["hotel", "store", "tandem"])
 def test_the_truth_of_large_tables_is_the_mean_of_replications(name: str) -> None:
     problem = large_luck.PROBLEMS[name]()
     truth = np.asarray(problem.truth)[:, 0]
@@ -58,3 +59,30 @@ def test_the_stored_run_says_what_the_page_says() -> None:
     whole = found.loc[[("all", "apart")]][["loss", "loss_other"]].to_numpy(float)
     assert whole.round(3).tolist() == [[0.072, 0.078]]
     assert found.xs("apart", level="other")["holds"].all()
+
+
+def test_the_stored_claims_and_versions_say_what_the_page_says() -> None:
+    claims = pd.read_csv(STORED / "shared_luck_claims.csv")
+    off = (claims["claim"] - claims["right"]).abs().groupby(claims["looker"]).mean().round(3)
+    assert off.to_dict() == {"numbers": 0.088, "mixed": 0.076, "bold": 0.069}
+    line = claims.query("problem == @shared_luck.LINE and design == 'fixed2' and looker == 'mixed'")
+    assert line[["claim", "right"]].to_numpy(float).round(2).tolist() == [[0.32, 0.58]]
+    taken = versions.taken(pd.read_csv(STORED / "versions.csv", dtype={"version": str}))
+    assert taken["0.2"].tolist() == [160, 768, np.inf, 160, 480]
+    assert taken["now"].tolist() == [192, 672, 384, 200, np.inf]
+
+
+def test_mixed_claims_count_noise_that_is_not_common_once_in_every_other_point() -> None:
+    study = shared_luck.data("buffer-split", 0, "fixed5", AdditiveGP())
+    view = study.view()
+    params = view.knowledge.params
+    for model, expected in (
+        (shared_luck.Mixed(), [float(params.uneven), 1.0]),
+        (shared_luck.Bold(), [1.0, 1.0]),
+    ):
+        found = model.plausible(view.tally, view.setting, params, np.random.default_rng(0)).params
+        assert found.uneven is not None
+        assert found.uneven[:4].tolist() == [*expected, *expected]
+        assert np.all(found.correlation.std(axis=0) > 0.0)  # how much is shared is drawn, and so is the noise
+        assert np.all(found.noise.std(axis=0) > 0.0)
+    assert params.uneven > 1.5

@@ -53,7 +53,9 @@ def of_experiment(name: str, **options: Any) -> list[list[int]]:
 CASES: dict[str, Any] = {
     "newsvendor, shared": lambda: of_study(problem("newsvendor"), 60, 40),
     "newsvendor, own": lambda: of_study(problem("newsvendor"), 60, 40, common_random_numbers=False),
-    "newsvendor, gp": lambda: of_study(problem("newsvendor"), 130, 30, model="gp", policy="gp-c-ocba"),
+    "newsvendor, gp, own": lambda: of_study(
+        problem("newsvendor"), 130, 30, model="gp", policy="gp-c-ocba", common_random_numbers=False
+    ),
     "parted": lambda: of_study(against(), 60, 30, policy="equal", model="independent", initial=12),
     "experiment, shared": lambda: of_experiment("newsvendor", initial=2),
     "experiment, own": lambda: of_experiment("branin", initial=2, common_random_numbers=False),

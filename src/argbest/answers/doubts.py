@@ -6,7 +6,8 @@ A probability follows from a model. It is not trusted by itself
 - where rewards are skewed and too few replications stand behind the two foremost alternatives, or where no
   pair has three, so that skewness could not show;
 - where rare events, seen elsewhere, could change the answer and may not have come yet;
-- where no two replications of any pair differ: nothing is known of the noise, unless it was told.
+- where no two replications of any pair differ: nothing is known of the noise, unless it was told, or the
+  contexts of runs never repeat and enough neighbours tell it.
 
 Nobody can foresee an event that has not been seen anywhere.
 """
@@ -23,11 +24,12 @@ from argbest.core import limits as within_limits
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.binomial import is_rate
-from argbest.core.noise import Rarities, rarities, sample_variance
+from argbest.core.noise import LENDERS, Rarities, enough_within, rarities, sample_variance
 from argbest.core.outcomes import standardised
 from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.core.tally import Tally
 from argbest.models.base import is_told_noise
+from argbest.problems.population import RUNS
 from argbest.texts import number
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 _ERROR_OF_SURE = 1.0 - LEVEL  # of a choice that is called sure
 _MOST_BY_SKEWNESS = 0.5  # of that error, which skewness may add at most
 _CHANCE_OF_MISSING = 0.05  # chance of not having seen an event that comes more often
+_RARE = 0.01  # chance that normal rewards show an event
 _SKEWNESS_CANNOT_SHOW = "no pair has three replications, so nothing shows whether rewards are skewed"
 
 
@@ -94,8 +97,15 @@ def of_study(view: "View") -> Doubts:
 
 
 def granted(view: "View", delta: float) -> Array:
-    """Return the probabilities of being within ``delta`` of the best that a stop rule may count on."""
-    found, certificate = of_study(view), view.certificate(delta)
+    """Return the probabilities of losing no more than ``delta`` that a stop rule may count on, [part].
+
+    A choice for all contexts together rests on each of them, so a doubt about one is a doubt about all.
+    """
+    found, certificate = of_study(view), view.answer_certificate(delta)
+    if not view.asks_about_table:
+        several = len(certificate.counted) > 1
+        in_doubt = found.some if several else np.any(found.some & (view.problem.weights > 0))
+        return np.where(in_doubt, 0.0, certificate.pcs)
     alone = kept_by_replications if view.problem.limits else by_replications
     own = alone(view, view.choice, delta) if delta else None
     return found.granted(certificate.pcs, own)
@@ -140,13 +150,16 @@ def _doubts_of(view: "View", foremost: IntArray, lead: Array, own: Array, of: st
     belief, tally = view.belief, view.tally
     check, shown = model_check.of_study(view), rarities(tally)
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
+    by_neighbours = _shown_by_neighbours(view)
+    shown = shown if by_neighbours is None else by_neighbours
     behind = _replications_behind(belief, tally)
     worth = np.min(_of_both(behind, foremost), axis=0)
-    few = check.scarce | (worth < _needed(shown.skewness)) | _shape_is_hidden(tally)
+    hidden = by_neighbours is None and _shape_is_hidden(tally)
+    few = check.scarce | (worth < _needed(shown.skewness)) | hidden
     rare, silent = _could_turn(belief, behind, foremost, lead, shown), np.zeros(len(own), bool)
     if _noise_is_told(view):
         few, rare = check.scarce, silent
-    elif not tally.m2.any():
+    elif by_neighbours is None and not tally.m2.any():
         silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _CHANCE_OF_MISSING
     found = misfit, few, rare, silent
     reasons = (f"{of}{each}" if each else "" for each in _reasons(view, check, found, foremost, shown, worth))
@@ -178,6 +191,37 @@ def _near_the_bound(standing: within_limits.Standing, slack: Belief, selected: I
 def _shape_is_hidden(tally: Tally) -> bool:
     """Return whether no pair has three replications: two lie evenly about their mean, however skewed."""
     return bool(tally.count.max() < 3 and tally.m2.any() and not is_rate(tally))
+
+
+def _shown_by_neighbours(view: "View") -> Rarities | None:
+    """Return what runs that never repeat show beside what their neighbours say; None where that is nothing.
+
+    Neighbours tell noise where Σ (1 − h) of the observed pairs is at least 30, h = V N/σ² being how much a
+    mean rests on its own replications: so many degrees of freedom are left. Residuals over √(1 − h) are as
+    spread as the noise. Of their squared skewness twice what chance does to it is taken off: 6/n, or if more
+    what these residuals say. An event is one beyond what n normal ones reach with a chance of 0.01, by the
+    median of their sizes. A rate shows neither.
+    """
+    people, tally = view.problem.population, view.tally
+    if people is None or people.source != RUNS or enough_within(tally):
+        return None
+    belief, seen = view.knowledge.belief, tally.count > 0
+    noise = belief.noise[seen] / tally.count[seen]
+    left = np.clip(1.0 - belief.var[seen] / noise, 1e-6, 1.0)
+    residual = (tally.mean - belief.mean)[seen] / np.sqrt(left)
+    n, square = len(residual), float(np.mean(residual**2))
+    if not (left.sum() >= LENDERS and square > 0):
+        return None
+    if is_rate(tally):
+        return Rarities(0, 0.0, 0.0, 0.0, 0.0)
+    skewness = np.mean(residual**3) / square**1.5
+    chance = 2.0 * max(6.0, float(np.mean((residual**2 / square) ** 3))) / n
+    usual = np.median(np.abs(residual)) / float(ndtri(0.75))
+    event = np.abs(residual) > -float(ndtri(0.5 * _RARE / n)) * usual
+    size = float(np.sqrt(np.mean(residual[event] ** 2))) if event.any() else 0.0
+    relative = size / max(float(usual), 1e-12 * np.sqrt(square))
+    beyond = float(np.sqrt(max(skewness**2 - chance, 0.0)))
+    return Rarities(int(event.sum()), float(event.mean()), size, relative, beyond)
 
 
 def _noise_is_told(view: "View") -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from argbest.answers import people
 from argbest.core import common_noise, priors
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief, missed, shocks_of
@@ -81,7 +82,12 @@ def of_study(view: "View") -> ModelSummary:
     found = findings(view.model, view.setting, learned.params)
     said = summary(view.problem, mean, found)
     ended = troubles(view.model, view.setting, learned.params)
-    more = (*_of_missed(missed(learned.belief)), *ended, *_of_common_noise(view))
+    more = (
+        *_of_missed(missed(learned.belief)),
+        *people.left_within_groups(view),
+        *ended,
+        *_of_common_noise(view),
+    )
     return replace(said, sentences=(*said.sentences, *more))
 
 

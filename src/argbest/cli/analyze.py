@@ -69,6 +69,12 @@ _column = partial(click.option, metavar="COL")
     help="Put contexts that never repeat into N groups, by quantiles.",
 )
 @click.option(
+    "--contexts",
+    "about",
+    type=click.Path(path_type=Path),
+    help="Table of the contexts that the answer shall be about.  [default: those of the runs]",
+)
+@click.option(
     "--reward-range",
     metavar="LOW,HIGH",
     callback=lambda _context, _option, given: given and listed("--reward-range", given, "0,1"),
@@ -106,6 +112,7 @@ def analyze(
     seed: int,
     out: Path | None,
     as_json: bool,
+    about: Path | None,
     **columns: Any,
 ) -> None:
     """Analyze RUNS made elsewhere, and say where the next ones should go.
@@ -122,7 +129,8 @@ def analyze(
     columns |= {axis: columns[axis] or axis for axis in ("alternative", "context")}
     columns["value"] = columns["value"] if len(columns["value"]) > 1 else next(iter(columns["value"]), None)
     frame = read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet)
-    found = observed.observe(frame, name=runs.stem, **columns)
+    contexts = None if about is None else read_table(about, decimal=decimal)
+    found = observed.observe(frame, name=runs.stem, contexts=contexts, **columns)
     if out is not None:
         prepare(out)
     study = found.study(question=question, policy=policy, model=model, seed=seed)
@@ -159,6 +167,7 @@ def _bins(given: Sequence[str]) -> int | dict[str, int] | None:
 
 def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     """Print the selection, the certificate, what is not sure, and where the next runs go."""
+    from argbest.answers import people
     from argbest.core.states import LEVEL
     from argbest.report import curves
 
@@ -184,6 +193,8 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
             problem.name, answer["replications"], *problem.shape
         )
     )
+    if problem.population is not None:
+        say(*people.said(study.view()))
     _table((heading, "selected", "runner-up", "mean", "gap", right, *kept_titles, "state"), rows, "contexts")
     say(f"certificate: {certificate}", f"contexts: {standing(study, delta or None)}")
     say(f"without a model: {answer['guarantee']['said']}", *answer["guarantee"]["notes"])

@@ -14,6 +14,15 @@ from argbest.core.setting import Coordinates
 _TABLE = 512  # alternatives of whose relations a table is kept, 2 MB
 
 
+def loadings_at(noise_like: Array, same: BoolArray) -> Array:
+    """Return the loadings of what is like the noise [..., alternative, context] at points, [..., point].
+
+    ``same`` [context, point] says which they are; at others it is the root mean square over the contexts.
+    """
+    average = np.sqrt(np.mean(noise_like**2, axis=-1, keepdims=True))
+    return np.where(same.any(axis=0), noise_like[..., np.argmax(same, axis=0)], average)
+
+
 @dataclass(frozen=True)
 class AdditivePrior:
     """k((k, c), (j, c′)) = g(c, c′) + κ_A(k, j) (offset + joint κ_C(c, c′)) + 1{k = j} own κ_C(c, c′).
@@ -56,8 +65,7 @@ class AdditivePrior:
         """
         if self.noise_like is None or self.same is None:
             return self.noise_like
-        average = np.sqrt(np.mean(self.noise_like**2, axis=-1, keepdims=True))
-        return np.where(self.same.any(axis=0), self.noise_like[..., np.argmax(self.same, axis=0)], average)
+        return loadings_at(self.noise_like, self.same)
 
     def alone(self, n_points: int, noise_like: Array | None = None) -> "AdditivePrior":
         """Return the prior of single contexts, n_points of them on a new first axis.

@@ -8,12 +8,13 @@ share nothing but noise; `dense` and `dense_at` for all cells of a study togethe
 import numpy as np
 
 from argbest.core.additive_belief import AdditiveBelief
-from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import Array
+from argbest.core.additive_prior import AdditivePrior, loadings_at
+from argbest.core.arrays import Array, BoolArray
 from argbest.core.foundations import ROOM, ByAlternative, ByFormula, Stack
 from argbest.core.priors import NUGGET
 from argbest.core.seen_cells import Data, halving
 from argbest.core.square_root_form import (
+    SquareRootForm,
     bracket,
     by_diagonal,
     cholesky_factor,
@@ -62,51 +63,97 @@ def reduce(
     return solved[..., :-1], solved[..., -1]
 
 
-def joined(prior: Array, constant: Array, data: Data) -> AdditiveBelief:
+def joined(prior: Array, constant: Array, data: Data, noise_like: Array | None = None) -> AdditiveBelief:
     """Return the belief at the contexts.
 
     ``prior`` [..., alternative, context, context′] is each alternative's own, about ``constant``
-    [..., alternative]. Dense in the observed cells, as `argbest.core.conditioning`, the constants known.
+    [..., alternative]; ``noise_like`` [..., alternative, context] are the loadings of what is like the noise.
+    Dense in the observed cells, as `argbest.core.conditioning`, the constants known.
     """
-    mean, rows, n_rows = _joined_rows(prior, prior, constant, data)
-    var = np.einsum("...cc->...c", prior) - np.sum(rows**2, axis=-3)
-    tables = mean, np.maximum(var, 0.0), data.noise
-    return AdditiveBelief(*tables, ByAlternative(prior), Stack(rows, n_rows), n_rows, shocks=data.shocks)
+    same = np.eye(prior.shape[-1], dtype=bool)
+    mean, rows, n_rows = _joined_rows(prior, prior, constant, data, noise_like, same)
+    whole = np.einsum("...cc->...c", prior) + (0.0 if noise_like is None else noise_like**2)
+    tables = mean, np.maximum(whole - np.sum(rows**2, axis=-3), 0.0), data.noise
+    foundation = ByAlternative(prior, noise_like)
+    return AdditiveBelief(*tables, foundation, Stack(rows, n_rows), n_rows, shocks=data.shocks)
 
 
-def joined_at(prior: Array, cross: Array, scale: Array, constant: Array, data: Data) -> AdditiveBelief:
+def joined_at(
+    prior: Array,
+    cross: Array,
+    scale: Array,
+    constant: Array,
+    data: Data,
+    like: tuple[Array | None, BoolArray],
+) -> AdditiveBelief:
     """Return the belief at X new contexts, each by itself: arrays [X, ..., alternative, 1].
 
     ``cross`` [..., alternative, context, X] is the prior covariance with the contexts, ``scale``
-    [..., alternative] the variance of a reward. The noise at a point is the alternative's average.
+    [..., alternative] the variance of a reward, ``like`` the loadings of what is like the noise at the
+    contexts, and which of these the points are, [context, X]. The noise at a point is the alternative's
+    average.
     """
-    mean, rows, n_rows = _joined_rows(prior, cross, constant, data)
-    var = np.maximum(scale[..., None] - np.sum(rows**2, axis=-3), 0.0)
+    mean, rows, n_rows = _joined_rows(prior, cross, constant, data, *like)
+    loadings = None if like[0] is None else loadings_at(like[0], like[1])
+    whole = scale[..., None] + (0.0 if loadings is None else loadings**2)
+    var = np.maximum(whole - np.sum(rows**2, axis=-3), 0.0)
     tables = mean, var, rows[..., :n_rows, :, :]
     mean, var, rows = (np.moveaxis(each, -1, 0)[..., None] for each in tables)
     noise = np.broadcast_to(data.noise.mean(axis=-1, keepdims=True), mean.shape)
     own = np.broadcast_to(scale[..., None, None], (*mean.shape, 1))
-    return AdditiveBelief(mean, var, noise, ByAlternative(own), Stack(np.ascontiguousarray(rows)), n_rows)
+    there = None if loadings is None else np.moveaxis(loadings, -1, 0)[..., None]
+    stack = Stack(np.ascontiguousarray(rows))
+    return AdditiveBelief(mean, var, noise, ByAlternative(own, there), stack, n_rows)
 
 
-def _joined_rows(prior: Array, cross: Array, constant: Array, data: Data) -> tuple[Array, Array, int]:
+def _joined_rows(
+    prior: Array, cross: Array, constant: Array, data: Data, noise_like: Array | None, same: BoolArray
+) -> tuple[Array, Array, int]:
     """Return the mean, the rows w = L⁻¹ D½ K_o* with room for more, and their number, study by study."""
     lead, (n_alternatives, there) = prior.shape[:-3], (prior.shape[-3], cross.shape[-1])
     n_rows = int((data.tally.count > 0).sum(axis=(-2, -1)).max())
     rows = np.zeros((*lead, n_rows + ROOM + n_rows // 8, n_alternatives, there))
     mean = np.broadcast_to(constant[..., None], (*lead, n_alternatives, there)).copy()
     for study in np.ndindex(lead):
+        like = None if noise_like is None else noise_like[study]
         own = data.study(study)
         k, c = np.nonzero(own.tally.count > 0)
-        halve, _, means = halving(own, np.einsum("kcc->kc", prior[study]))
-        near = np.where(k[:, None] == k, prior[study][k[:, None], c[:, None], c], 0.0)
+        form = _joined_form(prior[study], constant[study], own, like)
         towards = np.zeros((len(k), n_alternatives, there))
         towards[np.arange(len(k)), k] = cross[study][k, c]
-        form = square_root_form(near, halve, means - constant[study][k])
+        if like is not None:
+            towards += (like[k, c, None] * like[:, c].T)[..., None] * same[c][:, None, :]
         half = form.half(towards)
         rows[study][: len(k)] = half.reshape(towards.shape)
         mean[study] += (half.T @ form.values).reshape(n_alternatives, there)
     return mean, rows, n_rows
+
+
+def _joined_form(prior: Array, constant: Array, data: Data, noise_like: Array | None) -> SquareRootForm:
+    """Return the observed cells of one study, their values less the constants."""
+    k, c = np.nonzero(data.tally.count > 0)
+    halve, _, means = halving(data, np.einsum("kcc->kc", prior))
+    near = np.where(k[:, None] == k, prior[k[:, None], c[:, None], c], 0.0)
+    if noise_like is not None:
+        near += np.where(c[:, None] == c, np.outer(noise_like[k, c], noise_like[k, c]), 0.0)
+    return square_root_form(near, halve, means - constant[k])
+
+
+def evidence_of_noise_like(
+    prior: Array, constant: Array, data: Data, loadings: Array, scales: Array
+) -> Array:
+    """Return the log evidence [scale] of λ times what is like the noise, less that without it, of one study.
+
+    ``loadings`` v [alternative, context] are those of λ = 1. With V their columns, one of a context, and
+    W = L⁻¹ D½ V, the data have the covariance I + λ W Wᵀ in the square-root form.
+    """
+    k, c = np.nonzero(data.tally.count > 0)
+    form = _joined_form(prior, constant, data, None)
+    half = form.half(np.where(c[:, None] == np.arange(prior.shape[-1]), loadings[k, c][:, None], 0.0))
+    values, vectors = np.linalg.eigh(half.T @ half)
+    pull = (vectors.T @ (half.T @ form.values)) ** 2
+    spread = 1.0 + scales[:, None] * np.maximum(values, 0.0)
+    return np.asarray(0.5 * np.sum(scales[:, None] * pull / spread - np.log(spread), axis=-1))
 
 
 _UNKNOWN = 100.0  # standard deviations of an observation: the constant while nothing is known of it

@@ -317,23 +317,37 @@ class ByContext:
 
 @dataclass(frozen=True)
 class ByAlternative:
-    """Alternatives by themselves: contexts covary within each alone."""
+    """Alternatives by themselves: contexts covary within each alone.
+
+    Where noise is shared, 1{c = c′} v_k(c) v_j(c) is added (`argbest.core.additive_prior`).
+    """
 
     missed: ClassVar[float] = 0.0
 
     cov: Array  # [..., alternative, context, context′]
+    noise_like: Array | None = None  # [..., alternative, context]: v; None where there is no such part
 
     def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′]."""
         out = np.zeros((*context.shape, *self.cov.shape[-3:-1]))
         _add_own(out, self.cov, alternative, context, weight)
+        if self.noise_like is not None:
+            there = np.take_along_axis(self.noise_like, context[..., None, :], axis=-1)
+            there = np.swapaxes(there, -1, -2)  # [..., m, alternative]
+            total = np.sum(weight * np.take_along_axis(there, alternative, axis=-1), axis=-1, keepdims=True)
+            where: tuple[Any, ...] = (*leading(context.shape), slice(None), context)
+            out[where] += total * there
         return out
 
     def difference_var(self, reference: IntArray) -> Array:
-        """Return Var(f_b(c)) + Var(f_k(c))."""
+        """Return Var(f_b(c)) + Var(f_k(c)), and (v_b(c) − v_k(c))² of what is like the noise."""
         var = np.einsum("...cc->...c", self.cov)
-        return np.asarray(var + np.take_along_axis(var, reference[..., None, :], axis=-2))
+        total = var + np.take_along_axis(var, reference[..., None, :], axis=-2)
+        if self.noise_like is not None:
+            of_best = np.take_along_axis(self.noise_like, reference[..., None, :], axis=-2)
+            total = total + (of_best - self.noise_like) ** 2
+        return np.asarray(total)
 
     def study(self, index: tuple[int, ...]) -> "ByAlternative":
         """Return that of one of several studies."""
-        return ByAlternative(self.cov[index])
+        return ByAlternative(self.cov[index], None if self.noise_like is None else self.noise_like[index])

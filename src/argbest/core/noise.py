@@ -36,7 +36,7 @@ _SWEEPS = 2
 _ROUNDS = 2  # of drawing all factors in turn
 _MANY_ALTERNATIVES = 1024  # alternatives
 MANY_PAIRS = 1_000  # of a table from which on a pair may be observed once: others tell its noise
-_LENDERS = 30  # degrees of freedom that tell it
+LENDERS = 30  # degrees of freedom that tell it
 _USUAL = 0.05  # the chance at which borrowed noise reaches as far as it may
 _HALVINGS = 60
 _ERROR = 0.01  # the chance that a best pair is wrongly out
@@ -175,7 +175,7 @@ def _of_studies(
 def enough_within(tally: Tally) -> BoolArray:
     """Return [...] whether the scatter within pairs tells a study's noise by itself."""
     freedom = np.maximum(tally.count - 1, 0).sum(axis=(-2, -1))
-    return np.asarray((freedom >= _LENDERS) & (tally.m2.sum(axis=(-2, -1)) > 0))
+    return np.asarray((freedom >= LENDERS) & (tally.m2.sum(axis=(-2, -1)) > 0))
 
 
 def plausible_pair_noise(
@@ -555,7 +555,7 @@ def observed_once(tally: Tally) -> BoolArray:
     if tally.shape[-2] * tally.shape[-1] < MANY_PAIRS:
         return np.zeros(tally.shape, bool)
     freedom = np.maximum(tally.count - 1, 0).sum(axis=(-2, -1), keepdims=True)
-    return np.asarray((tally.count == 1) & (freedom >= _LENDERS))
+    return np.asarray((tally.count == 1) & (freedom >= LENDERS))
 
 
 def largest_excess(tally: Tally, chance: float) -> Array:

@@ -186,6 +186,7 @@ _SCALE = rule(GAMMA, 1.0, 1.0, (1e-4, 50.0))  # e^(−s)
 _NOISE = rule(GAMMA, 2.1, 0.1, (1e-8, 1e3))  # v^1.1 e^(−0.1v)
 _NOISE_LIKE = rule(FLAT, 0.0, 0.0, (1e-4, 1e3))  # log-uniform: in shares of the noise that is common
 _ABSENT = 1e-300  # the scale of a part that is left out
+NOISE_LIKE_GRID: Array = np.exp(np.linspace(_NOISE_LIKE[-2], _NOISE_LIKE[-1], 64))  # where searched alone
 UNSHARED = 0.1  # where the scale of what is like the noise waits until alternatives share some
 
 # Lengths of trend, alternatives, contexts; scales of trend, offset, joint, own; of what is like the noise;

@@ -49,6 +49,7 @@ FIRST_STEPS = 25  # of every start; only the best goes on
 # Numbers in the tables of all points that a certificate averages over, and the fewest of these points:
 # beyond the first it takes long, beyond the second it takes much memory.
 _NUMBERS, _FEWEST_POINTS = (2**18, 2**22), (8, 4)
+_DISTANCES = 64  # distances between contexts that take as long as one of those numbers
 _VANISHED = 1e-3  # the scale below which a part's distances mean nothing
 _ROUNDS = 2  # of a first fit: each goes on from the one before, with the noise that follows from it
 
@@ -237,7 +238,8 @@ class AdditiveGP:
         data = standardise(tally, scale)
         evaluate, density = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
         limits = zip(_NUMBERS, _FEWEST_POINTS, strict=True)
-        most = min(max(fewest, numbers // tally.count.size) for numbers, fewest in limits)
+        size = max(tally.count.size, tally.shape[1] ** 2 // _DISTANCES)
+        most = min(max(fewest, numbers // size) for numbers, fewest in limits)
         n = min(n_points(int((tally.count > 0).sum())), most)
         points = sample(evaluate, params.theta, rules, n, generator, density=density)
         tables = np.broadcast_to(table, (n, *table.shape))

@@ -238,7 +238,8 @@ class Integrated(NamedTuple):
     def _mixture(self, condition: Callable[[slice], Belief], n_cells: int, axis: int) -> Mixture:
         """Return the mixture, its beliefs kept where they are small."""
         n_rows = min(int((self.tally.count > 0).sum()), self.tally.shape[1] + _FEATURES)
-        each, n = n_cells * (n_rows + 1), self.points.n
+        each = n_cells * (n_rows + 1) + 2 * self.tally.shape[1] ** 2  # rows, and the tables of the prior
+        n = self.points.n
         portion = n if n * each <= _MOST_KEPT_NUMBERS else max(1, _AT_ONCE // each)
         return Mixture(condition, n, portion, self.points.effective, axis)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from argbest.checks import one_of
-from argbest.core import conditioning, priors
+from argbest.core import common_noise, conditioning, priors
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief, HasBlocks
@@ -17,7 +17,7 @@ from argbest.core.noise import plausible_noise, relative_noise
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
 from argbest.core.tally import Scaling, Tally, standardisation, standardise
-from argbest.models.base import Plausible
+from argbest.models.base import Plausible, entries
 from argbest.models.searched import (
     affordable_correlation,
     check_fit,
@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from argbest.core.search import SearchResult
 
 NOISES = ("alternative", "pair")
+_WORTH_A_WORD = 0.01  # of the variation of curves
+_MOVED = (
+    ", except what moves the rewards of a context as the noise that they share does "
+    "(standard deviation {:.3g})"
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class GPParams:
     changed: BoolArray  # [..., alternative]: whether the last fit was of this alternative
     correlation: Array | None = None  # [..., context]: of noise that is shared; None: stored by 0.1
     hessian: Array | None = None  # [..., alternative, parameter, parameter]: what the search has learned
+    noise_like: Array | None = None  # [...]: of what is like the noise, over the noise that is common
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +104,8 @@ class GP:
 
         if tally.common is not None:
             alone = self.fit(tally.unshared, setting, params)  # an alternative shares nothing
-            return replace(alone, correlation=affordable_correlation(tally, alone.noise))
+            joined_by = replace(alone, correlation=affordable_correlation(tally, alone.noise))
+            return replace(joined_by, noise_like=self._noise_like(tally, setting, joined_by))
         scale = standardisation(tally)
         chosen = _changed(tally, scale, params)
         if self.noise == "pair":
@@ -113,7 +120,28 @@ class GP:
         check_fit(found)
         fresh = _in_units(found, data.count.sum(axis=-1), searched, noise, own)
         none = np.zeros((*tally.shape[:-2], tally.shape[-1]))
-        return scattered(fresh, chosen, params, changed=chosen, correlation=none)
+        lone = {"correlation": none, "noise_like": np.zeros(tally.shape[:-2])}
+        return scattered(fresh, chosen, params, changed=chosen, **lone)
+
+    def _noise_like(self, tally: Tally, setting: Setting, params: GPParams) -> Array:
+        """Return the likeliest scale of what is like the noise, [...], given what was learned of each."""
+        found = np.zeros(tally.shape[:-2])
+        for study in np.ndindex(found.shape):
+            evidence = self._evidence_of_noise_like(tally[study], setting, _study(params, study))
+            if evidence is not None:
+                found[study] = priors.NOISE_LIKE_GRID[np.argmax(evidence)]
+        return found
+
+    def _evidence_of_noise_like(self, tally: Tally, setting: Setting, params: GPParams) -> Array | None:
+        """Return the log evidence on the grid of scales, of one study; None where no noise is shared."""
+        data = _joint(tally, params)
+        if params.correlation is None or not np.any(params.correlation > 0.0):
+            return None
+        prior = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+        loadings = np.sqrt(np.maximum(params.correlation, 0.0) * params.noise)
+        return conditioning.evidence_of_noise_like(
+            prior, params.constant, data, loadings, priors.NOISE_LIKE_GRID
+        )
 
     def posterior(
         self, tally: Tally, setting: Setting, params: GPParams, known: Any = None
@@ -121,7 +149,7 @@ class GP:
         """Return the exact posterior at the contexts; noise in common makes alternatives covary."""
         if tally.common is not None and (data := _joint(tally, params)).shares_noise:
             prior = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
-            return joined(prior, params.constant, data)
+            return joined(prior, params.constant, data, _loadings(params))
         known = known if known is not None and offers(known, HasBlocks) else None
         chosen = np.ones(tally.shape[:-1], bool) if known is None else params.changed
         own = tally.apart[chosen]
@@ -148,11 +176,12 @@ class GP:
     ) -> Plausible[GPParams]:
         """Return hyper-parameters and noise tables as likely as the data leave them, of one study.
 
-        Every alternative has points of its own; the i-th points of all are taken together.
+        Every alternative has points of its own; the i-th points of all are taken together. How much noise is
+        shared, and what is like it, is drawn for every point too.
         """
         from argbest.core import fitting
 
-        tally, scale = tally.unshared, Scaling(params.shift, params.spread)
+        numbered, tally, scale = tally, tally.unshared, Scaling(params.shift, params.spread)
         preset = priors.of_logarithms(priors.hyperprior(self.prior, len(setting.separation)))
         prior, table = self._noise_table(preset, tally, scale)
         data = standardise(tally, scale)
@@ -175,7 +204,15 @@ class GP:
         several = repeated(params, n)
         _, constant = fitting.log_density(*known, points.theta)
         found = _in_units_of_rewards(points.theta, constant, tables, several)
-        return Plausible(replace(several, theta=points.theta, **found), n, points.effective)
+        several = replace(several, theta=points.theta, **found)
+        evidence = self._evidence_of_noise_like(numbered, setting, params)
+        if evidence is not None and params.correlation is not None:
+            shared = common_noise.plausible(numbered, several.noise, generator)
+            chance = np.exp(evidence - evidence.max())
+            like = generator.choice(priors.NOISE_LIKE_GRID, n, p=chance / chance.sum())
+            shared = np.where(params.correlation > 0.0, shared, params.correlation)
+            several = replace(several, correlation=shared, noise_like=like)
+        return Plausible(several, n, points.effective)
 
     @property
     def _learns_pairs(self) -> bool:
@@ -202,7 +239,8 @@ class GP:
         cross = priors.covariance(self.kernel, separation, params.lengthscale, params.scale)
         data = _joint(tally, params)
         if data.shares_noise:
-            return joined_at(prior, np.swapaxes(cross, -1, -2), params.scale, params.constant, data)
+            like = _loadings(params), np.all(separation == 0.0, axis=0).T
+            return joined_at(prior, np.swapaxes(cross, -1, -2), params.scale, params.constant, data, like)
         variance = np.broadcast_to(params.scale[..., None], (*params.scale.shape, separation.shape[1]))
         mean, var = conditioning.predict(
             prior, np.swapaxes(cross, -1, -2), variance, params.constant, params.noise, tally
@@ -214,11 +252,15 @@ class GP:
     def findings(self, setting: Setting, params: GPParams) -> Findings:
         """Return how much the curve of each alternative varies over the contexts, and over what distances."""
         cov = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+        curves, loadings = params.scale - cov.mean(axis=(-2, -1)), _loadings(params)
+        moved = 0.0 if loadings is None else float(np.mean(loadings**2))
+        besides = "" if moved < _WORTH_A_WORD * curves.mean() else _MOVED.format(np.sqrt(moved))
         return Findings(
-            "Each alternative has a curve of its own over the contexts; nothing is shared between them.",
+            "Each alternative has a curve of its own over the contexts; nothing is shared between "
+            f"them{besides}.",
             params.noise,
             self.kernel,
-            curves=params.scale - cov.mean(axis=(-2, -1)),
+            curves=curves,
             lengthscales=(Lengthscales(("curve",), "context", params.lengthscale),),
         )
 
@@ -235,6 +277,19 @@ class GP:
 def _joint(tally: Tally, params: GPParams) -> Data:
     """Return what the posterior of all alternatives at once follows from."""
     return Data(tally, params.noise, np.zeros(tally.shape[:-2]), params.correlation)
+
+
+def _loadings(params: GPParams) -> Array | None:
+    """Return the loadings of what is like the noise, [..., alternative, context]; None where none is."""
+    if params.noise_like is None or params.correlation is None or not np.any(params.noise_like):
+        return None
+    common = params.noise_like[..., None] * np.maximum(params.correlation, 0.0)
+    return np.asarray(np.sqrt(common[..., None, :] * params.noise))
+
+
+def _study(params: GPParams, index: tuple[int, ...]) -> GPParams:
+    """Return the parameters of one of several studies."""
+    return params if index == () else entries(params, index)
 
 
 def _changed(tally: Tally, scale: Scaling, params: GPParams | None) -> BoolArray:

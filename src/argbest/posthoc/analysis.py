@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from argbest.answers import forecasting, normality
+from argbest.answers import forecasting, normality, people
 from argbest.core.states import LEVEL
 from argbest.jsonable import records
+from argbest.problems.population import RUNS
 from argbest.study.study import Study
 from argbest.texts import first_of
 from argbest.theory import contention
@@ -75,7 +76,14 @@ def _gain(study: Study, n_next: int, delta: float) -> dict[str, float] | None:
 
 def notes(study: Study) -> list[str]:
     """Return sentences on what the data of a study leave open: pairs hardly run, rewards far from normal."""
-    count = study.tally.count
+    count, who = study.tally.count, study.problem.population
+    far = normality.of_study(study.view())
+    if who is not None and who.source == RUNS:  # that pairs were never run, or once, is as it should be
+        said = (
+            f"{who.n:,} contexts that hardly repeat are taken for a population: noise is how far runs are "
+            "from what their neighbours say."
+        )
+        return [said, *people.left_within_groups(study.view()), *([] if far is None else [far])]
     found = []
     never, once = int(np.sum(count == 0)), int(np.sum(count == 1))
     if never:
@@ -90,5 +98,4 @@ def notes(study: Study) -> list[str]:
         labels = first_of([repr(study.problem.alternatives.labels[k]) for k in rare])
         fewest = f"{met[rare].min()} to {met[rare].max()}" if len(set(met[rare])) > 1 else f"{met[rare[0]]}"
         found.append(f"run in {fewest} of {count.shape[1]} contexts only: alternative {labels}.")
-    far = normality.of_study(study.view())
     return found if far is None else [*found, far]

@@ -1,7 +1,7 @@
 """Runs made elsewhere, a row each, as observations of a problem."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,13 +15,14 @@ from argbest.core.tally import LARGEST
 from argbest.errors import InputError
 from argbest.posthoc import columns
 from argbest.posthoc.columns import Bins, Located, Names
+from argbest.posthoc.representatives import MOST_PAIRS, beside, represented
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem, Simulate, declared_rates
+from argbest.problems.population import RUNS, People
 from argbest.study.rewards import impossible_value
 from argbest.study.study import Study
 from argbest.study.trial import MOST, Trial
 
-_OFFERED_BINS = 8  # bins
 _FEW_ENTRIES = 30  # alternatives or contexts that need not repeat: so many, each with its runs, are no burden
 # With more contexts than these and hardly a pair run twice, no model has an answer in time.
 _MANY_CONTEXTS = 500
@@ -111,6 +112,7 @@ def observe(
     bounds: object = None,
     categorical: object = (),
     bins: Bins = None,
+    contexts: object = None,
     reward_range: object = None,
     rate: object = False,
     dropna: bool = False,
@@ -133,7 +135,11 @@ def observe(
 
     ``categorical`` names columns of either that hold numbers but mean names, as `Problem` takes it.
     ``weights`` are numbers in the order of the contexts, or the name of a column. ``bins`` puts contexts
-    that hardly repeat into groups, see `columns.locate`; a bin weighs as much as the contexts in it.
+    that hardly repeat into groups, see `columns.locate`; a bin weighs as much as the contexts in it. Without
+    it contexts may differ from run to run: they are a population, and where more than some 1,500 pairs were
+    run, each is represented by a near one (`posthoc.representatives`). ``contexts``, a table, is what the
+    answer shall be about instead of those of the runs; these then have weight 0, and ``weights`` are those of
+    the contexts asked about.
     ``reward_range`` and ``rate`` are those of `Problem`; values may be True and False. Rows with something
     missing are refused, or left out with ``dropna``.
     """
@@ -150,11 +156,14 @@ def observe(
     used = _used(frame, others, found, weights)
     kept, rows, told = _told(frame, used, found, dropna=dropna, rate=declared_rates(rate, found.responses))
     where = columns.locate(names[0], kept, rows), columns.locate(names[1], kept, rows, bins)
-    _refuse_unrepeated(names, where, told.n)
+    endless = _never_repeat(names, where, told.n)
+    given = weights if contexts is not None else _weights(weights, names[1], kept, rows, where[1])
+    there, shares = _contexts(where, given, contexts, endless=endless)
+    where = where[0], there
     problem = Problem(
-        where[0].axis, where[1].axis, simulate, weights=_weights(weights, names[1], kept, rows, where[1]),
-        bounds=_bounds(bounds, where[1]), categorical=categorical, goal=goal, limits=limits, price=price,
-        responses=found.responses or None, reward_range=reward_range, rate=rate, name=name,
+        where[0].axis, there.axis, simulate, weights=shares, bounds=_bounds(bounds, there), goal=goal,
+        categorical=categorical, limits=limits, price=price, responses=found.responses or None,
+        reward_range=reward_range, rate=rate, name=name,
     )  # fmt: skip
     _refuse_impossible(problem, found, rows, told)
     dropped = len(frame) - len(kept)
@@ -526,34 +535,50 @@ def _summaries(
     return n.astype(np.int64), variance
 
 
-def _refuse_unrepeated(names: tuple[Names, Names], where: tuple[Located, Located], n: IntArray) -> None:
-    """Raise an InputError where hardly an alternative or a context comes twice."""
-    places = (found.position.tolist() for found in where)
-    runs, pairs = int(n.sum()), len(set(zip(*places, strict=True)))
+def _never_repeat(names: tuple[Names, Names], where: tuple[Located, Located], n: IntArray) -> bool:
+    """Return whether contexts hardly come twice; an InputError where alternatives do, or names of contexts.
+
+    Numbers that never repeat have neighbours to learn from.
+    """
+    runs, pairs = int(n.sum()), _n_pairs(where)
+    endless = False
     for each, found in zip(names, where, strict=True):
         size = len(found.axis)
-        endless = each.kind == "context" and size > _MANY_CONTEXTS and runs < 2 * pairs
-        if size > _FEW_ENTRIES and (runs < 2 * size or endless):
-            distinct = {short: len(set(values)) for short, values in found.axis.coordinates.items()}
-            told = ", ".join(f"{short} has {number} values" for short, number in distinct.items())
-            advice = _CHOICES if each.kind == "alternative" else _about_contexts(found, distinct)
-            raise InputError(
-                f"{runs} runs have {size} different {each.kind}s ({told}), so hardly a pair was run twice. "
-                f"{advice}"
-            )
+        many = each.kind == "context" and size > _MANY_CONTEXTS and runs < 2 * pairs
+        if size <= _FEW_ENTRIES or not (runs < 2 * size or many):
+            continue
+        distinct = {short: len(set(values)) for short, values in found.axis.coordinates.items()}
+        largest = max(distinct, key=lambda short: distinct[short])
+        if each.kind == "context" and largest in found.axis.metric:
+            endless = True
+            continue
+        told = ", ".join(f"{short} has {number} values" for short, number in distinct.items())
+        advice = f"Leave out {largest!r} if it only numbers the runs, or put its values into groups."
+        raise InputError(
+            f"{runs} runs have {size} different {each.kind}s ({told}), so hardly a pair was run twice. "
+            f"{_CHOICES if each.kind == 'alternative' else advice}"
+        )
+    return endless
 
 
-def _about_contexts(found: Located, distinct: dict[str, int]) -> str:
-    """Return the offer of bins for the columns with the most values, as far as they hold numbers."""
-    numeric = [short for short, values in found.axis.metric.items() if not isinstance(values[0], bool)]
-    largest = max(distinct, key=lambda short: distinct[short])
-    if largest not in numeric:
-        return f"Leave out {largest!r} if it only numbers the runs, or put its values into groups."
-    wanted = {short: _OFFERED_BINS for short in numeric if distinct[short] > _OFFERED_BINS}
-    options = " ".join(f"--bins {short}={n}" for short, n in wanted.items())
-    return (
-        f"Group similar contexts: bins={wanted} ({options}); or leave out columns that only number the runs."
-    )
+def _n_pairs(where: tuple[Located, Located]) -> int:
+    return len(set(zip(*(found.position.tolist() for found in where), strict=True)))
+
+
+def _contexts(
+    where: tuple[Located, Located], weights: object, asked: object, *, endless: bool
+) -> tuple[Located, object]:
+    """Return the contexts of the problem, a population if they are ``endless``, and their weights."""
+    found, record, n = where[1], None, len(where[1].axis)
+    own = weights if asked is None else None
+    if endless and _n_pairs(where) > MOST_PAIRS:
+        found, own, record = represented(found, len(where[0].axis), own)
+    if asked is not None:
+        found, own, moved = beside(found, asked, weights)
+        if record is not None:
+            record = record._replace(group=tuple(moved[list(record.group)].tolist()))
+    people = People(RUNS, n, represented=record) if endless else None
+    return replace(found, axis=replace(found.axis, people=people)), own
 
 
 def _weights(given: object, names: Names, frame: pd.DataFrame, rows: IntArray, where: Located) -> object:

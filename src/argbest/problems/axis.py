@@ -3,7 +3,7 @@
 import difflib
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,6 +34,8 @@ from argbest.problems.labels import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from argbest.problems.population import People
+
 __all__ = ["Axis", "Bounds", "Columns", "Item", "Kind", "Label"]
 
 Bounds: TypeAlias = dict[str, tuple[float, float]]
@@ -52,6 +54,7 @@ class Axis:
     named: bool  # the labels are the user's own, not text made from the row
     categorical: frozenset[str] = frozenset()  # columns declared to be names, whatever they hold
     word: str = ""  # what the simulator calls a plain label
+    people: "People | None" = field(default=None, compare=False)  # where they come from, if a population
 
     @classmethod
     def of(cls, kind: Kind, given: object) -> "Axis":
@@ -229,7 +232,7 @@ class Axis:
     def _read(cls, kind: Kind, given: object) -> "Axis":
         """Return the axis as given, its entries checked one by one but not yet against each other."""
         if isinstance(given, Axis):
-            return cls(kind, given.labels, given.columns, given.named, given.categorical, given.word)
+            return replace(given, kind=kind)
         parse = of_frame if is_frame(given) else of_sequence
         raw_labels, raw_columns = parse(kind, given)
         columns = {name: checked(values, kind, name) for name, values in raw_columns.items()}

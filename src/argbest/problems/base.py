@@ -28,6 +28,7 @@ from argbest.jsonable import values
 from argbest.problems import labels
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
+from argbest.problems.population import DrawsPeople, People
 from argbest.questions import question as question_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ _FOLLOWS_FROM_GOAL = (  # what is worked out once
 class Problem:
     """K alternatives, C contexts, a simulator and, where known, the truth; tables are [alternative, context].
 
-    Alternatives and contexts are labels, dicts or a DataFrame (`Axis.of`). One noisy reward comes from
+    Alternatives and contexts are labels, dicts or a DataFrame (`Axis.of`), and contexts may be a
+    `Population`. One noisy reward comes from
     `simulate(alternative, context, seed)`. `weights` say how much each context counts (default: equally),
     `bounds` give the range of the context coordinates (`Axis.bounds`), `categorical` names columns whose
     numbers are only identifiers (`labels.declared`). `truth`, its standard error `truth_se` and the
@@ -115,6 +117,9 @@ class Problem:
         named = wanted.responses
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
+        if offers(contexts, DrawsPeople):
+            _refuse_weights(weights)
+            contexts, weights = contexts.drawn()
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
         rows, columns = (
             replace(axis, word=axis.word or word)
@@ -174,6 +179,11 @@ class Problem:
     def shape(self) -> tuple[int, int]:
         """(K, C), the shape of every table."""
         return self.n_alternatives, self.n_contexts
+
+    @property
+    def population(self) -> People | None:
+        """Where the contexts come from, if they are a population."""
+        return self.contexts.people
 
     @cached_property
     def setting(self) -> Setting:
@@ -558,6 +568,14 @@ class Problem:
                 "Correct it."
             )
         return array
+
+
+def _refuse_weights(weights: object) -> None:
+    """Refuse weights beside a population, which has its own."""
+    if weights is not None:
+        raise InputError(
+            "got weights beside a population, which has its own. Give them to it: Population(..., weights=)."
+        )
 
 
 def _stacked(what: str, given: object, responses: tuple[str, ...], shape: tuple[int, int]) -> object:

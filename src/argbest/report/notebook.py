@@ -30,7 +30,8 @@ def of_study(study: Study) -> str:
     said = "".join(
         f"<p>{as_html(each)}</p>" for each in answer(study, study.selection(), study.certificate())
     )
-    return f'<div style="max-width: 34em">{title}{sketch(study)}<ul>{lines}</ul>{said}</div>'
+    picture = sketch(study) if study.problem.population is None else ""  # of hundreds of contexts it is noise
+    return f'<div style="max-width: 34em">{title}{picture}<ul>{lines}</ul>{said}</div>'
 
 
 def of_answer(answer: Answer) -> str:

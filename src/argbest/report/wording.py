@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest.answers import doubts, forecasting, guarantee
+from argbest.answers import doubts, forecasting, guarantee, people
 from argbest.core.certificate import Certificate
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.problems.axis import Axis, Label
@@ -62,7 +62,12 @@ def sure(p: float, *, at_least: bool = False) -> str:
 
 
 def choices(study: Study, *, most: int = _MOST_LINES) -> list[Choice]:
-    """Return lines such as "demand 45: order 40 (99 % sure)"; contexts that agree share one."""
+    """Return lines such as "demand 45: order 40 (99 % sure)"; contexts that agree share one.
+
+    Of a population the rule that sums it up, then what is chosen in each of its groups.
+    """
+    if study.problem.population is not None:
+        return [Choice(*line) for line in people.lines(study.view())]
     known, contexts = _Known(study), study.problem.contexts
     order = [c for c in curves.side(contexts).order.tolist() if known.selected[c] is not None]
     alike = dict(enumerate(zip(known.selected, known.state, strict=True)))
@@ -187,6 +192,7 @@ def answer(
     """
     certain, coming = guarantee.planned(study.view()), count(study.n_queued, "simulation")
     said = [
+        "" if study.problem.population is None else people.price(study.view()),
         _standing(study, selection),
         _certainty(certificate) if len(selection) > 1 else "",
         _in_doubt(study),

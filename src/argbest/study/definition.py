@@ -23,6 +23,7 @@ from argbest.problems import design as designs
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import AUTO, for_model, is_auto
+from argbest.problems.population import People
 from argbest.questions import title
 from argbest.storage.base import Plain
 
@@ -263,13 +264,16 @@ def _of_axis(axis: Axis) -> Plain:
         "named": axis.named,
         "categorical": sorted(axis.categorical),
         "word": axis.word,
+        **({} if axis.people is None else {"people": axis.people.plain()}),
     }
 
 
 def _axis(kind: Kind, stored: Plain) -> Axis:
     columns = {name: tuple(values) for name, values in stored["columns"].items()}
     declared = frozenset(stored.get("categorical", ()))  # studies of version 0.1 know none
-    return Axis(kind, tuple(stored["labels"]), columns, stored["named"], declared, stored.get("word", ""))
+    people = People.from_plain(stored["people"]) if "people" in stored else None
+    labels, word = tuple(stored["labels"]), stored.get("word", "")
+    return Axis(kind, labels, columns, stored["named"], declared, word, people)
 
 
 _OF_PROBLEM = (

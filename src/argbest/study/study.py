@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         overview,
         predicting,
     )
+    from argbest.answers import people as people_
     from argbest.posthoc import observed
     from argbest.posthoc.columns import Bins
     from argbest.report.notebook import Plots
@@ -56,9 +57,9 @@ else:  # mostly rooms above this one: asking and telling needs none of them
         later(f"argbest.answers.{name}")
         for name in ("answering", "doubts", "forecasting", "frames", "guarantee")
     )
-    model_check, model_summary, normality, overview, predicting = (
+    model_check, model_summary, normality, overview, people_, predicting = (
         later(f"argbest.answers.{name}")
-        for name in ("model_check", "model_summary", "normality", "overview", "predicting")
+        for name in ("model_check", "model_summary", "normality", "overview", "people", "predicting")
     )
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
 
@@ -135,6 +136,7 @@ class Study:
         bounds: object = None,
         categorical: object = (),
         bins: "Bins" = None,
+        contexts: object = None,
         reward_range: object = None,
         rate: object = False,
         dropna: bool = False,
@@ -154,16 +156,22 @@ class Study:
         ``alternative`` and ``context`` name one column or several, ``value`` the column of the rewards, or a
         list of columns, one for each response; by default those that ``goal`` and ``limits`` name, or
         "value" if they name none. ``replication`` is the column that says which runs of a context shared
-        random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
-        out incomplete rows. ``title`` is the name of the problem, for reports and pictures; ``name``
+        random numbers. Contexts may be others in every run: they are a population (`Population`), and of very
+        many runs each context stands for a group of near ones; ``bins`` groups them by columns instead.
+        ``contexts``, a table, is what the answer shall be about, if not the contexts of the runs. ``dropna``
+        leaves out incomplete rows. ``title`` is the name of the problem, for reports and pictures; ``name``
         identifies the study in its ``storage``. The other options are those of `Problem` and `Study`; random
         numbers count as common if ``replication`` is given. `tell_frame` adds more rows later.
         """
         runs = observed.observe(
             frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
             limits=limits, price=price, weights=weights, bounds=bounds, categorical=categorical, bins=bins,
+            contexts=contexts,
             reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
+        who = runs.problem.population
+        if who is not None and who.represented is not None:
+            warnings.warn(runs.notes[-1], DataNotice, stacklevel=2)
         return runs.study(
             policy=policy, model=model, seed=seed, refit_every=refit_every,
             common_random_numbers=common_random_numbers, cost=cost, storage=storage, name=name,
@@ -222,6 +230,19 @@ class Study:
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.shape)
         return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
+
+    def __str__(self) -> str:
+        """Return the study in a line; where contexts are a population, its rule and groups below it."""
+        who = self.problem.population
+        if who is None or not self.n_replications:
+            return repr(self)
+        return "\n".join(
+            [
+                f"{self.problem.name}: {who.words}; {self.n_replications:,} replications",
+                *people_.said(self.view()),
+                "`predict(people)` chooses for anybody, `check_population()` asks about people never seen.",
+            ]
+        )
 
     def _repr_html_(self) -> str:
         from argbest.report.notebook import of_study
@@ -548,6 +569,25 @@ class Study:
         view = self.view().asking(goal=goal, limits=limits, price=price)
         return answering.of_study(view, question, delta)
 
+    def groups(self, by: str | Sequence[str] | None = None, *, n: int = 3) -> "pd.DataFrame":
+        """Return one row per group of contexts: what is chosen there most, for which share, how surely.
+
+        ``by`` names columns of the contexts, by default all, one after the other. A column of numbers is cut
+        into n groups of about equal weight, any other by its values. ``selected`` is the alternative that is
+        chosen for the largest ``share`` of the group; ``p_right`` and ``expected_loss`` are averages of what
+        `selection` says of its contexts, by their weights.
+        """
+        return people_.groups(self.view(), by, n)
+
+    def check_population(self, n: int = 1_000, people: object = None) -> "people_.PopulationCheck":
+        """Return how well the answer serves n people never seen, from the model: no simulation is made.
+
+        P(right) and expected loss on them stand beside those on the people of the study. They are drawn by
+        the sampler of its `Population`, or are rows of its table that were held out; ``people``, a table or a
+        sampler, takes their place.
+        """
+        return people_.check(self.view(), n, people)
+
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.
 
@@ -597,7 +637,8 @@ class Study:
         """Return how many more replications it takes until the certificate reaches ``target``, with a range.
 
         The figure is PCS_E, "expected" over ``contexts``, or PCS_M, that of the "worst" one; within ``delta``
-        of the best counts as right. (``worst=True`` is the old spelling of ``contexts="worst"``.)
+        of the best counts as right. Of a question with one answer for all contexts both are P(right).
+        (``worst=True`` is the old spelling of ``contexts="worst"``.)
         """
         if worst is not None:
             warn_of_old_name("forecast(worst=True)", 'forecast(contexts="worst")')
@@ -654,7 +695,6 @@ class Study:
         failures depend on the reward, the guarantee is about the replications that do not fail.
         """
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
-        self._refuse_limits("guarantee")
         return guarantee.of_study(self.view(), error, zone, assume)
 
     def predict(self, contexts: object, *, integrate: bool = True, indexed: bool = False) -> "pd.DataFrame":
@@ -706,11 +746,11 @@ class Study:
         if self.problem.limits:
             raise InputError(
                 f"`{what}` knows of no limits yet, and this study has '{self.problem.limits[0]}'. Use "
-                "`certificate` and `selection`, or `answer(limits=[])` for an answer without them."
+                "`certificate`, `selection` and `answer`, which do."
             )
 
     def _granted(self, delta: float) -> Array:
-        """Return P(within delta of the best) as far as nothing speaks against it, [context]."""
+        """Return P(within delta of the right answer) as far as nothing speaks against it, [part]."""
         return doubts.granted(self.view(), delta)
 
     def _say_once(self, words: str) -> None:

@@ -13,7 +13,6 @@ from argbest import streams
 from argbest.checks import indifference_zone
 from argbest.core import tally as tallies
 from argbest.core.abilities import offers
-from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes
 from argbest.core.certificate import Certificate, Mixture
@@ -41,6 +40,7 @@ from argbest.study.trial import Records, Trials
 
 DRAWS = 4096
 NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws ...
+_DRAWN_BY_EIGENVALUES = 256  # pairs whose joint draws take no time by whatever root
 FEWEST = 64  # ... but not fewer than these; then no more numbers than that at a time
 
 T = TypeVar("T")
@@ -164,7 +164,7 @@ class Inference:
     @property
     def _numbers(self) -> Callable[[], np.random.Generator] | None:
         """What makes draws of whole tables, where these are large; None where they are not."""
-        if self._tallies[0].count.size <= DRAWN_JOINTLY:
+        if self._tallies[0].count.size <= _DRAWN_BY_EIGENVALUES:
             return None
         return lambda: streams.generator(self._seed, streams.Purpose.CERTIFICATE)
 
@@ -459,6 +459,22 @@ class View:
     def certificate(self, delta: float = 0.0, *, integrate: bool = True) -> Certificate:
         """Return how sure the selections are; see `Study.certificate`."""
         return self.inference.certificate(delta, integrate=integrate)
+
+    @property
+    def asks_about_table(self) -> bool:
+        """Whether the study asks for the best of every context, which tables of contexts show."""
+        return of_table(self.question) is self.question
+
+    def answer_certificate(self, delta: float = 0.0) -> Certificate:
+        """Return how sure the answer to the study's own question is: of `Best` the `certificate`."""
+        if self.asks_about_table:
+            return self.certificate(delta)
+        return self.inference.once(
+            ("answer certificate", delta),
+            lambda: self.inference.certificate_of(
+                self.problem.put(self.problem.question, self.inference.answered), delta
+            ),
+        )
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or see `Study.indifference`."""
