@@ -102,7 +102,9 @@ def test_a_shortlist_and_a_rule_are_those_of_the_mean_of_the_priced_draws(told: 
     assert rule.p_feasible == pytest.approx(kept[:, named, range(3)].all(axis=-1).mean())
     able = np.where(kept, outcomes(told)[:, 0], -np.inf)
     is_best = np.mean((able.argmax(axis=1) == named) & kept.any(axis=1), axis=0)
-    assert [each.split()[2] for each in rule.wrong] == [str(LOADS[c]) for c in np.flatnonzero(is_best <= 0.05)]
+    assert [each.split()[2] for each in rule.wrong] == [
+        str(LOADS[c]) for c in np.flatnonzero(is_best <= 0.05)
+    ]
 
 
 def test_a_rule_that_breaks_a_limit_for_sure_is_said_to_be_wrong_there(told: Study) -> None:
@@ -160,7 +162,7 @@ def test_a_pair_that_only_failed_is_chosen_at_no_price() -> None:
         if trial.alternative == "cheap" and trial.context == 3:
             study.fail(trial, "no bed")
         else:
-            study.tell(trial, clinic(trial.alternative, trial.context, trial.seed))
+            study.tell(trial, clinic(str(trial.alternative), int(str(trial.context)), trial.seed))
     assert study.answer("overall").choice == "middle"
     assert study.answer("overall", limits=[]).choice == "middle"
 
