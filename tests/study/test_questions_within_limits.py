@@ -11,6 +11,7 @@ from argbest.core.arrays import Array
 from argbest.core.limits import BestWithinLimits
 from argbest.experiment import Experiment, run
 from argbest.study.ledger import SET_ASIDE_AFTER
+from argbest.study.run_options import ExpectedPCS
 
 PLANS, LOADS = ("cheap", "middle", "dear"), (1, 2, 3)
 COST = {"cheap": 1.0, "middle": 2.0, "dear": 3.0}
@@ -153,6 +154,13 @@ def test_a_study_made_for_a_question_with_limits_decides_as_for_the_best_within_
     assert Study.load(tmp_path / "s.db").answer().choice == made.answer().choice
     with pytest.raises(InputError, match="the policy TopTwo knows of no limits"):
         Study(problem(question="overall"), policy="top-two", initial=2, seed=1).run(30)
+
+
+def test_a_run_stops_by_the_answer_within_limits() -> None:
+    study = Study(problem(question="overall"), seed=3, initial=3).run(200, stop=ExpectedPCS(0.9))
+    assert study.n_replications < 200
+    assert study.answer().p_right >= 0.9
+    assert study.answer().choice == "dear"
 
 
 def test_a_pair_that_only_failed_is_chosen_at_no_price() -> None:

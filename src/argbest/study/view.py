@@ -472,7 +472,7 @@ class View:
         return self.inference.once(
             ("answer certificate", delta),
             lambda: self.inference.certificate_of(
-                self.problem.put(self.problem.question, self.inference.answered), delta
+                self.problem.limiting(self.problem.put(self.problem.question, self.inference.answered)), delta
             ),
         )
 
