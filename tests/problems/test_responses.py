@@ -171,9 +171,8 @@ def test_studies_and_experiments_say_that_they_take_one_response() -> None:
         Experiment(clinic(), ["equal"], macroreps=2, replications=4)
 
 
-def test_limits_go_with_the_usual_question_alone() -> None:
-    with pytest.raises(InputError, match="limits go with the question 'best' alone, not with 'overall'"):
-        clinic(question="overall")
-    with pytest.raises(InputError, match="limits go with the question 'best' alone"):
-        clinic().asking("overall")
+def test_other_questions_become_questions_within_limits() -> None:
+    for problem in (clinic(question="overall", price=2.0), clinic(price=2.0).asking("overall")):
+        assert problem.asked.inner.name == "overall"  # type: ignore[attr-defined]
+        assert problem.asked.best_within == BestWithinLimits(2.0)  # type: ignore[attr-defined]
     assert clinic(limits=None).asking("overall").asked.name == "overall"
