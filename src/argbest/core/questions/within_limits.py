@@ -22,7 +22,7 @@ from argbest.core.belief import Belief
 from argbest.core.decision import leading
 from argbest.core.limits import BestWithinLimits, about_limits
 from argbest.core.outcomes import kept_probability
-from argbest.core.question import LeadsInContext, Question
+from argbest.core.question import Contrasts, Question
 from argbest.core.questions import drawn
 from argbest.core.questions.contexts import KeepsLimits
 
@@ -100,7 +100,7 @@ class WithLimits:
         """Return what the wrong choices of one study would lose; ``rewards`` are mean outcomes."""
         return self.inner.wrong_losses(self.tables(rewards), ruled_out)
 
-    def contrasts(self, belief: Belief, choice: IntArray) -> LeadsInContext:
+    def contrasts(self, belief: Belief, choice: IntArray) -> Contrasts:
         """Return those of the best alternative within limits, which decisions are made for."""
         return self.best_within.contrasts(belief, self.best_within.choice(belief))
 
