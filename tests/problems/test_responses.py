@@ -12,11 +12,9 @@ import pytest
 from argbest.core.limits import BestWithinLimits
 from argbest.core.question import BEST
 from argbest.errors import InputError
-from argbest.experiment import Experiment
 from argbest.problems.base import Problem
 from argbest.problems.call_centres import call_centre, call_lines, call_rush
 from argbest.problems.facilities import facility_sizing
-from argbest.study.study import Study
 
 COST = [[9.0, 5.0, 4.0], [7.0, 6.0, 4.0], [8.0, 4.0, 1.0]]
 LATE = [[0.02, 0.01, 0.3], [0.09, 0.02, 0.3], [0.05, 0.10, 0.1]]
@@ -160,20 +158,8 @@ def test_simulated_means_are_the_truth(make: Callable[[], Problem]) -> None:
         )
 
 
-def test_studies_and_experiments_say_that_they_take_one_response() -> None:
-    with pytest.raises(
-        InputError, match=r"returns 2 responses \(cost, late\); studies and experiments take one"
-    ):
-        Study(clinic())
-    with pytest.raises(InputError, match="the goal 'min cost' of problem .* names a response"):
-        Study(Problem(["A", "B"], [1], lambda *_: 1.0, goal="min cost"))
-    with pytest.raises(InputError, match="take one so far"):
-        Experiment(clinic(), ["equal"], macroreps=2, replications=4)
-
-
-def test_limits_go_with_the_usual_question_alone() -> None:
-    with pytest.raises(InputError, match="limits go with the question 'best' alone, not with 'overall'"):
-        clinic(question="overall")
-    with pytest.raises(InputError, match="limits go with the question 'best' alone"):
-        clinic().asking("overall")
+def test_other_questions_become_questions_within_limits() -> None:
+    for problem in (clinic(question="overall", price=2.0), clinic(price=2.0).asking("overall")):
+        assert problem.asked.inner.name == "overall"  # type: ignore[attr-defined]
+        assert problem.asked.best_within == BestWithinLimits(2.0)  # type: ignore[attr-defined]
     assert clinic(limits=None).asking("overall").asked.name == "overall"

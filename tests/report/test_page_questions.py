@@ -78,16 +78,13 @@ def test_of_too_many_pairs_other_questions_are_left_out_and_that_is_said(
     assert "for more than 10 pairs their answers take long" in found["left_out"]
 
 
-def test_with_limits_a_page_has_no_other_questions() -> None:
-    class Limited:
-        class problem:  # noqa: N801
-            limits = ("late <= 0.05",)
-            question = argbest_best()
+def test_with_limits_a_page_says_what_a_broken_one_costs() -> None:
+    def clinic(plan: int, load: int, seed: int) -> dict[str, float]:
+        noise = np.random.default_rng(seed).standard_normal(2)
+        return {"cost": plan + noise[0], "delay": load - plan + noise[1]}
 
-    assert questions.questions(Limited, ahead=False) is None  # type: ignore[arg-type]
-
-
-def argbest_best() -> Any:
-    from argbest.questions import Best
-
-    return Best()
+    problem = Problem([1, 2], [1, 2], clinic, goal="min cost", limits=["delay <= 0.5"], price=3.0)
+    found = questions.questions(Study(problem, seed=1).run(20), ahead=False)
+    said = {each["name"]: " ".join(each["said"]) for each in found["answers"]}
+    assert list(said) == list(questions.USUAL)
+    assert "a broken limit counts as a loss of its price, 3." in said["overall"]

@@ -1,5 +1,6 @@
 """The answer to a question: what to choose, how much that may lose, and how sure it is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,15 +15,18 @@ from argbest.answers.intervals import TAILS, Estimate
 from argbest.answers.tailoring import Tailoring
 from argbest.answers.tailoring import of_study as tailoring_of
 from argbest.core.abilities import offers
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import of_selected
 from argbest.core.certificate import Certificate
-from argbest.core.limits import NONE
+from argbest.core.limits import NONE, BestWithinLimits
+from argbest.core.outcomes import means_of
 from argbest.core.question import BEST, Question, SaysChoices
+from argbest.core.questions.contexts import KeepsLimits
 from argbest.core.questions.one_for_all import FindsTheWorst, ValuesAlternatives
 from argbest.core.questions.rule import NamesRules
 from argbest.core.questions.top import NamesSeveral
+from argbest.core.questions.within_limits import CountsOnlyKept
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE, usual_delta
-from argbest.errors import InputError
 from argbest.jsonable import records, values
 from argbest.lazy import later
 from argbest.problems.base import Problem
@@ -52,8 +56,10 @@ class Answer(Sentences):
     taken at its word. ``ties`` are other choices that are as good, but for ``delta``: labels, or texts
     such as "18: 21" where they belong to one context. ``table`` has a row per alternative, per context or
     per end of the rule. ``value`` is what the choice is worth, ``tailoring`` (of `best` and `overall`)
-    what choosing per context gains, ``price`` (of a rule) what the rule loses against the table. ``view``
-    is the study when it was asked.
+    what choosing per context gains, ``price`` (of a rule) what the rule loses against the table. With limits
+    ``p_feasible`` is the probability that the choice keeps all of them in every context where something is
+    chosen, and every broken one counts as a loss of its price, in ``value``, too (``limits`` says so).
+    ``view`` is the study when it was asked.
     """
 
     question: str
@@ -76,6 +82,8 @@ class Answer(Sentences):
     price: Estimate | None = None
     wrong: tuple[str, ...] = ()  # where a rule is surely wrong, in words
     unit: str = "reward"
+    p_feasible: float | None = None
+    limits: str = ""  # how broken limits count, in words
 
     @cached_property
     def halving(self) -> Halving | None:
@@ -101,11 +109,15 @@ class Answer(Sentences):
     @property
     def meaning(self) -> str:
         """What ``value`` is."""
-        return _VALUES.get(self.question.partition(":")[0], "value")
+        said = _VALUES.get(self.question.partition(":")[0], "value")
+        priced = self.limits and not offers(self.bound, CountsOnlyKept)
+        return f"{said}, broken limits at their price," if priced else said
 
     def details(self) -> list[str]:
-        """Return ties or the runner-up, what a rule costs and where it is wrong, and doubts, in words."""
-        said = []
+        """Return limits, ties or runner-up, what a rule costs, where it is wrong, and doubts, in words."""
+        said = [self.limits] if self.limits else []
+        if self.limits and self.p_feasible is not None:
+            said = [f"P(keeps all limits in every context) {chance(self.p_feasible)}; {self.limits}"]
         if self.ties:
             said.append(f"as good, but for {number(self.delta, 2)}: {first_of(list(map(str, self.ties)))}")
         elif self.runner_up is not None:
@@ -144,6 +156,7 @@ class Answer(Sentences):
             "form": self.form,
             "choice": self.choice.sentences() if self.form == RULE else self.choice,
             **{name: getattr(self, name) for name in ("expected_loss", "p_right", "p_within", "delta")},
+            **({"p_feasible": self.p_feasible} if self.view.problem.limits else {}),
             "state": self.state,
             "runner_up": self.runner_up,
             "ties": list(self.ties),
@@ -198,16 +211,12 @@ def of_study(view: "View", question: object = None, delta: float | None = None) 
 def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     problem = view.problem
     bound = problem.put(asked, view.inference.answered)
-    if problem.limits and bound != BEST:
-        raise InputError(
-            f"limits go with the question {BEST.name!r} alone, not with {title(asked)!r}. Leave the limits "
-            "out: limits=[], or --no-limits."
-        )
+    limited = problem.limiting(bound)
     if bound == BEST or delta is not None:
         zone = view.indifference(delta)
     else:
-        zone = usual_delta(view.knowledge.belief.mean, view.ruled_out, bound)
-    certificate = view.certificate(0.0) if bound == BEST else view.inference.certificate_of(bound, 0.0)
+        zone = usual_delta(means_of(view.knowledge.belief), view.ruled_out, limited)
+    certificate = view.certificate(0.0) if bound == BEST else view.inference.certificate_of(limited, 0.0)
     common: dict[str, Any] = {
         "question": title(asked),
         "expected_loss": float(certificate.eoc),
@@ -218,6 +227,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
         "unit": problem.reward,
         "bound": bound,
         "view": view,
+        "limits": _of_limits(view, limited),
     }
     common["state"] = _state(common)
     if offers(bound, ValuesAlternatives):
@@ -231,9 +241,37 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     return Answer(**common, **_of_another(view, bound, certificate))
 
 
-def _named(rewards: Array, choice: IntArray) -> Array:
-    """Return the rewards of the alternatives chosen for the contexts, [..., context]."""
-    return np.asarray(rewards[..., choice, np.arange(len(choice))])
+def _of_limits(view: "View", limited: Question) -> str:
+    """Return how a broken limit counts, in words; "" without limits, and for the best of every context."""
+    if not offers(limited, KeepsLimits):
+        return ""
+    if offers(limited.inner, CountsOnlyKept):
+        return "in no context an alternative that breaks a limit counts as the best"
+    prices = BestWithinLimits(view.problem.price).settled(view.belief).prices
+    low, high = (number(each, 2) for each in (float(prices.min()), float(prices.max())))
+    return f"a broken limit counts as a loss of its price, {low if low == high else f'{low} to {high}'}"
+
+
+def _keeping(view: "View", certificate: Certificate, of: Callable[[BoolArray], AnyArray]) -> Array | None:
+    """Return how probable it is that what ``of`` says is true, given which pairs keep all limits.
+
+    It gets that as [draw, ..., alternative, context]; contexts without an answer count as kept. None without
+    limits.
+    """
+    if not view.problem.limits:
+        return None
+    answered = view.inference.answered
+
+    def said(outcomes: Array) -> Array:
+        kept = np.all(outcomes[..., 1:, :, :] >= 0, axis=-3)
+        return np.asarray(of(kept if answered is None else kept | ~answered), float)
+
+    return np.asarray(certificate.of_outcomes(said).mean(axis=0))
+
+
+def _named(rewards: AnyArray, choice: IntArray) -> AnyArray:
+    """Return the rewards of the alternatives chosen, [..., context]."""
+    return np.asarray(rewards[..., choice, np.arange(choice.shape[-1])])
 
 
 def _average(certificate: Certificate, each: Array) -> float:
@@ -263,6 +301,9 @@ def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> 
     if offers(bound, FindsTheWorst):
         frame["worst_context"], frame["p_worst"] = _worst(view, bound, certificate, order)
     frame["expected_loss"], frame["p_right"] = loss[order], chance_of[order]
+    kept = _keeping(view, certificate, lambda kept: np.asarray(kept.all(axis=-1)))
+    if kept is not None:
+        frame["p_feasible"] = kept[order]
     alike = np.mean(np.abs(worth - worth[:, [chosen]]) <= zone, axis=0) >= LEVEL
     ties = tuple(labels[k] for k in order[1:] if alike[k])
     rival = None if len(order) < 2 else labels[order[1:][np.argmax(chance_of[order[1:]])]]
@@ -273,7 +314,8 @@ def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> 
         "ties": ties,
         "value": Estimate.of(worth[:, chosen], sign),
         "table": frame,
-        "tailoring": tailoring_of(view) if bound.name == "overall" else None,
+        "tailoring": tailoring_of(view) if bound.name == "overall" and kept is None else None,
+        "p_feasible": None if kept is None else float(kept[chosen]),
     }
 
 
@@ -299,7 +341,8 @@ def _of_contexts(view: "View", certificate: Certificate, zone: float) -> dict[st
     frame, limits = frames.selection(view, zone), bool(view.problem.limits)
     chosen = np.maximum(certificate.choice, 0)
     draws = certificate.of_draws(lambda some: _named(some[..., 0, :, :] if limits else some, chosen))
-    counted = np.where(certificate.choice == NONE, 0.0, certificate.counted)
+    counted, none = np.where(certificate.choice == NONE, 0.0, certificate.counted), certificate.choice == NONE
+    kept = _keeping(view, certificate, lambda kept: np.all(_named(kept, chosen) | none, axis=-1))
     return {
         "form": EACH,
         "choice": frame["selected"].tolist(),
@@ -308,6 +351,7 @@ def _of_contexts(view: "View", certificate: Certificate, zone: float) -> dict[st
         "value": Estimate.of(draws @ (counted / counted.sum()), view.problem.sign) if counted.any() else None,
         "table": frame,
         "tailoring": None if limits else tailoring_of(view),
+        "p_feasible": None if kept is None or none.all() else float(kept),
     }
 
 
@@ -355,7 +399,7 @@ def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str
     """Return what is said of the m best of every context."""
     problem, chosen = view.problem, certificate.choice  # [place, context]
     labels = problem.alternatives.labels
-    outside = view.belief.mean.copy()
+    outside = certificate.known.mean.copy()
     np.put_along_axis(outside, chosen, -np.inf, axis=0)
     next_best = outside.argmax(axis=0)
     frame = problem.contexts.frame()
@@ -366,8 +410,16 @@ def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str
     frame["expected_loss"], frame["p_right"] = certificate.expected_loss, certificate.pcs
     frame["p_within"] = certificate.within(zone)
     frame["state"] = certificate.states(zone)
+
+    def all_named(kept: BoolArray) -> AnyArray:
+        each = np.all(_named(kept, chosen), axis=-2)
+        return np.concatenate([each, each.all(axis=-1, keepdims=True)], axis=-1)
+
+    if (kept := _keeping(view, certificate, all_named)) is not None:
+        frame["p_feasible"] = kept[:-1]
     return {
         "form": SEVERAL,
+        "p_feasible": None if kept is None else float(kept[-1]),
         "choice": frame["selected"].tolist(),
         "runner_up": None,
         "ties": _ties(view, certificate, chosen[-1], frame["state"] == EQUAL, zone),
@@ -379,7 +431,7 @@ def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str
 def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[str, Any]:
     """Return what is said of a rule: its value, what it loses against the table, and where it is wrong."""
     problem, shares = view.problem, bound.contexts.shares
-    tree = bound.tree(view.belief)
+    tree = bound.tree(certificate.known)
     rule = rules.ChosenRule(tree, problem.alternatives, problem.contexts)
     named: IntArray = bound.conditions.choices(tree)
 
@@ -388,6 +440,7 @@ def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[
         return np.stack([own @ shares, some.max(axis=-2) @ shares], axis=-1)
 
     drawn = certificate.of_draws(worth)
+    kept = _keeping(view, certificate, lambda kept: np.all(_named(kept, named), axis=-1))
     rows = []
     for (path, label), (_, inside) in zip(rule.ends, bound.ends(tree), strict=True):
         rows.append((rules.where(path), label, int(inside.sum()), float(shares[inside].sum())))
@@ -399,6 +452,7 @@ def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[
         "ties": (),
         "value": Estimate.of(drawn[:, 0], problem.sign),
         "table": table,
+        "p_feasible": None if kept is None else float(kept),
         "price": Estimate.of(np.maximum(drawn[:, 1] - drawn[:, 0], 0.0)),  # less than 0 is rounding
         "wrong": tuple(
             f"in context {problem.contexts.labels[c]} it is surely wrong: {problem.alternatives.labels[k]} "
@@ -411,6 +465,11 @@ def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[
 def surely_wrong(view: "View", named: IntArray) -> dict[int, int]:
     """Return the contexts in which another alternative is surely better than that named, and which one."""
     certificate = view.certificate(0.0)
-    right = certificate.certainty.good_probability(named, 0.0)
+    options = certificate.options
+    right = (
+        certificate.certainty.good_probability(named, 0.0)
+        if options is None
+        else of_selected(options.right, named)
+    )
     wrong = (right <= 1.0 - LEVEL) & (certificate.choice != named) & (certificate.selected >= 0)
     return {c: int(certificate.choice[c]) for c in np.flatnonzero(wrong).tolist()}

@@ -22,6 +22,7 @@ from argbest.core.decision import of_each_context
 from argbest.core.limits import NONE
 from argbest.core.question import BEST, HasLimits, InClosedForm, Question, Settled
 from argbest.core.questions.one_for_all import ValuesAlternatives, shortfall
+from argbest.core.questions.within_limits import known_by_draws
 from argbest.core.states import LEVEL, NO_FEASIBLE, SURE, contenders, states
 from argbest.texts import Sentences, chance
 
@@ -188,6 +189,7 @@ class Certificate(Sentences):
     question: Question = BEST
     numbers: Callable[[], np.random.Generator] | None = None  # for draws of whole tables, if these are large
     tables: Callable[[], Array] | None = None  # these draws, where several questions share them
+    seen: Callable[[Array], Array] | None = None  # makes the table that the question sees of every joint draw
 
     @cached_property
     def choice(self) -> IntArray:
@@ -201,7 +203,12 @@ class Certificate(Sentences):
             return np.where(least == self.options.loss.shape[-2] - 1, NONE, least)
         if offers(self.question, ValuesAlternatives) and not self.question.linear:
             return np.asarray(self.drawn_values.mean(axis=0).argmax(axis=-1))
-        return self.question.choice(self.belief)
+        return self.question.choice(self.known)
+
+    @cached_property
+    def known(self) -> Belief:
+        """What the question is asked of: the belief, or joint draws of tables where it sees others."""
+        return self.belief if self.seen is None else known_by_draws(self.of_draws(lambda tables: tables))
 
     @cached_property
     def options(self) -> DrawnOptions | None:
@@ -305,8 +312,8 @@ class Certificate(Sentences):
     def within(self, delta: float) -> Array:
         """Return P(the selected alternative is within delta of the best), [..., context]."""
         if delta not in self._looked_up:
-            if offers(self.question, InClosedForm):
-                found = self.question.good_probability(self.certainty, self.choice, delta)
+            if (closed := self._closed_form) is not None:
+                found = closed.good_probability(self.certainty, self.choice, delta)
             else:
                 found = np.mean(self._right_in_draws(delta), axis=0)
                 if self.said is not None and offers(self.said, KnowsSome):
@@ -320,18 +327,18 @@ class Certificate(Sentences):
 
         ``pcs`` itself for questions without one.
         """
-        if not offers(self.question, InClosedForm):
+        if (closed := self._closed_form) is None:
             return self.pcs
-        return self._where_answered(self.question.lower_bound(self.certainty, self.choice, self.delta))
+        return self._where_answered(closed.lower_bound(self.certainty, self.choice, self.delta))
 
     @cached_property
     def expected_loss(self) -> Array:
         """E[best reward − selected reward], [..., context]."""
         if self.options is not None:
             return self._where_answered(of_selected(self.options.loss, self.choice))
-        if not offers(self.question, InClosedForm):
+        if (closed := self._closed_form) is None:
             return self._where_answered(self.drawn_losses.mean(axis=0))
-        return self._where_answered(self.question.expected_loss(self.certainty, self.choice))
+        return self._where_answered(closed.expected_loss(self.certainty, self.choice))
 
     def states(self, delta: float, level: float = LEVEL) -> AnyArray:
         """Return how every context stands, [..., context]: sure, equal (within ``delta``) or open.
@@ -379,7 +386,12 @@ class Certificate(Sentences):
     def _needs_no_draws(self) -> bool:
         """Whether probabilities have a closed form, and no study more than one context with an answer."""
         answered = np.ones(self.counted.shape, bool) if self.answered is None else self.answered
-        return offers(self.question, InClosedForm) and bool(np.all(answered.sum(axis=-1) <= 1))
+        return self._closed_form is not None and bool(np.all(answered.sum(axis=-1) <= 1))
+
+    @property
+    def _closed_form(self) -> InClosedForm | None:
+        """The question if what is asked of it has a closed form, which that of joint draws has not."""
+        return self.question if self.seen is None and offers(self.question, InClosedForm) else None
 
     @property
     def normals(self) -> Array:
@@ -415,9 +427,16 @@ class Certificate(Sentences):
         It is given draws of all rewards, [draw, ..., alternative, context], some at a time. Questions that go
         across contexts need draws of whole tables; others follow what may be the best of its context.
         """
-        if self.tables is not None and not self.question.only_the_best_matter:
+        if (seen := self.seen) is None:
+            return self.of_outcomes(say)
+        return self.of_outcomes(lambda draws: say(seen(draws)))
+
+    def of_outcomes(self, say: Callable[[Array], Array]) -> Array:
+        """Return what ``say`` makes of the joint draws themselves, with limits those of all outcomes."""
+        whole = self.seen is not None or not self.question.only_the_best_matter
+        if self.tables is not None and whole:
             return say(self.tables())
-        if self.numbers is not None and not self.question.only_the_best_matter:
+        if self.numbers is not None and whole:
             n = sum(map(len, self._blocks(1)))
             if self.mixture is not None:
                 return self.mixture.drawn_tables(n, self.numbers(), say)

@@ -18,6 +18,8 @@ from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at
 from argbest.core.outcomes import Basis, shared_noise, with_shared_noise
 from argbest.core.question import HasLimits, InClosedForm
+from argbest.core.questions.contexts import of_table
+from argbest.core.questions.within_limits import seen_by
 from argbest.core.replications import ReplicationStore
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -142,7 +144,7 @@ def _look(
     """Return what is selected now, what is claimed of it, and the time until then."""
     question = start.setting.question
     with clock.part("certify"):
-        if offers(question, HasLimits):
+        if offers(of_table(question), HasLimits):
             selected, claims = _within_limits(experiment, start, tallies, learned)
         else:
             selected = learned.choice(question)
@@ -210,7 +212,8 @@ def _certificates(
         table = (belief.layers, *shape) if offers(belief, SeveralOutcomes) else shape
         normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal((_DRAWS, *table))
         mixture = None if unsure is None else together(unsure, shared)
-        yield Certificate(belief, setting.weights, normals, mixture=mixture, question=setting.question)
+        asked, seen = seen_by(setting.question, belief)
+        yield Certificate(belief, setting.weights, normals, mixture=mixture, question=asked, seen=seen)
 
 
 def rehearse(experiment: Experiment, contender: Contender) -> None:

@@ -34,19 +34,18 @@ def scored(
     ``replications`` are those after the initial design, which has ``n_initial``. ``correct`` holds a 1 or a 0
     per context, as text, ``claims`` what the certificate says of each (`packed`). ``share_correct`` and
     ``share_good`` are Σ_c w_c over the contexts selected right or within delta of the best, ``cost`` is
-    Σ_c w_c (best − selected), ``infeasible`` the share Σ_c w_c of those that break a limit (NaN without
+    Σ_c w_c (best − selected), ``infeasible`` the share Σ_c w_c of those where a limit is broken (NaN without
     limits), ``claim`` the certificate's PCS_E. Seconds are processor time since the
     start, a macro-replication's share.
     """
     n_checkpoints, n_runs = trace.selected.shape[:2]
     question, limits = problems[0].setting.question, bool(problems[0].limits)
-    asked = None if limits else question
     each = [
         (
-            problem.correct(chosen, asked),
-            problem.good(chosen, delta, asked),
-            problem.opportunity_cost(chosen, asked),
-            problem.infeasible(chosen) if limits else np.zeros(1),
+            problem.correct(chosen, question),
+            problem.good(chosen, delta, question),
+            problem.opportunity_cost(chosen, question),
+            problem.infeasible(chosen, question) if limits else np.zeros(1),
         )
         for problem, chosen in zip(problems, np.moveaxis(trace.selected, 1, 0), strict=True)
     ]
@@ -63,7 +62,7 @@ def scored(
             "all_correct": correct.all(axis=-1).ravel().astype(np.int64),
             "share_good": (good @ weights).ravel(),
             "cost": (cost @ weights).ravel(),
-            "infeasible": (infeasible @ weights).ravel() if limits else np.nan,
+            "infeasible": (infeasible @ problems[0].weights).ravel() if limits else np.nan,
             "claim": (claims @ weights).ravel(),
             "correct": [
                 "".join("01"[flag] for flag in row) for row in correct.reshape(-1, len(weights)).astype(int)

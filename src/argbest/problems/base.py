@@ -17,8 +17,9 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.goals import Goal, Limit
 from argbest.core.limits import NONE, BestWithinLimits
 from argbest.core.outcomes import Basis, only_response
-from argbest.core.question import BEST, Question
-from argbest.core.questions.contexts import Column, Contexts, put_to
+from argbest.core.question import BEST, HasLimits, Question
+from argbest.core.questions.contexts import Column, Contexts, KeepsLimits, put_to
+from argbest.core.questions.within_limits import WithLimits
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
@@ -204,14 +205,17 @@ class Problem:
     @cached_property
     def asked(self) -> Question:
         """The question, put to the contexts of this problem; with limits only what keeps them is chosen."""
-        if not self.limits:
-            return self.put(self.question)
-        if self.question.name != BEST.name:
-            raise InputError(
-                f"limits go with the question {BEST.name!r} alone, not with {self.question.name!r}. Leave "
-                "out one of the two."
-            )
-        return BestWithinLimits(self.price)
+        return self.limiting(self.put(self.question))
+
+    def limiting(self, question: Question) -> Question:
+        """Return a question that was `put`, such that choices must keep the limits of this problem, if any.
+
+        A broken limit counts as a loss of its price; see `argbest.core.questions.within_limits`.
+        """
+        if not self.limits or offers(question, HasLimits) or offers(question, KeepsLimits):
+            return question
+        within = BestWithinLimits(self.price)
+        return within if question.name == BEST.name else WithLimits(question, within)
 
     def put(self, question: object, answered: BoolArray | None = None) -> Question:
         """Return a question, by name or as an object, put to the contexts of this problem.
@@ -403,22 +407,23 @@ class Problem:
 
         With limits -1 stands for "none keeps them", and is right where that is so.
         """
-        if question is None and self.limits:
-            return np.asarray(self._checked(selected, self.best.shape) == self.best)
-        if question is not None and question.name != BEST.name:
+        asked = self._scored_by(question)
+        if asked.name != BEST.name:
             return self.good(selected, 0.0, question)
+        if self.limits:
+            return np.asarray(self._checked(selected, self.best.shape) == self.best)
         levelled = np.where(self._tied, self._rewards.max(axis=0), self._rewards)
-        right = (question or BEST).right_choice(levelled)
+        right = asked.right_choice(levelled)
         return np.asarray(self._checked(selected, right.shape) == right)
 
     def good(self, selected: IntArray, delta: float = 0.0, question: Question | None = None) -> BoolArray:
         """Return [..., context] whether the selected is within delta of the best; at 0 all tied ones are.
 
-        With limits it must keep them, too.
+        With limits it must keep them, too; of other questions than the best they count at their price.
         """
         zone = indifference_zone(delta) + self._tolerance
         near = self.opportunity_cost(selected, question) <= zone
-        if question is not None or not self.limits:
+        if not self.limits or self._scored_by(question).name != BEST.name:
             return near
         named = np.asarray(selected) != NONE
         return np.asarray(np.where(named, near & ~self.infeasible(selected), self.correct(selected)))
@@ -428,13 +433,31 @@ class Problem:
 
         With limits it is the price where the selected one breaks them, and at most that elsewhere.
         """
-        asked = question or (self.asked if self.limits else BEST)
-        table = self._outcomes if question is None and self.limits else self._rewards
-        return asked.loss(table, self._checked(selected, asked.right_choice(table).shape))
+        asked, table = self._scored_by(question), self._outcomes if self.limits else self._rewards
+        return asked.loss(table, self._checked(selected, asked.right_choice(table).shape, asked))
 
-    def infeasible(self, selected: IntArray) -> BoolArray:
-        """Return [..., context] whether the selected alternative breaks a limit; -1 breaks none."""
-        chosen = self._checked(selected, self.best.shape)
+    def _scored_by(self, question: Question | None) -> Question:
+        """Return the question that choices are scored by: as given or `Best`, with the limits if any."""
+        return self.limiting(BEST if question is None else question)
+
+    def infeasible(self, selected: IntArray, question: Question | None = None) -> BoolArray:
+        """Return [..., context] whether the selected alternative breaks a limit; -1 breaks none.
+
+        Of a question with one alternative for all contexts, whether that does; of several per context,
+        whether any of them does.
+        """
+        asked = self._scored_by(question)
+        shape = asked.right_choice(self._outcomes if self.limits else self._rewards).shape
+        chosen = self._checked(selected, shape, asked)
+        if not shape:
+            chosen = np.repeat(chosen[..., None], self.n_contexts, axis=-1)
+        if len(shape) > 1:
+            places = np.moveaxis(chosen, -2, 0)
+            return np.asarray(np.any([self._breaks(each) for each in places], axis=0))
+        return self._breaks(chosen)
+
+    def _breaks(self, chosen: IntArray) -> BoolArray:
+        """Return whether what is chosen for every context breaks a limit, [..., context]."""
         kept = np.take_along_axis(
             np.broadcast_to(self.feasible, (*chosen.shape[:-1], *self.shape)),
             np.maximum(chosen, 0)[..., None, :],
@@ -533,14 +556,17 @@ class Problem:
         others[first, np.arange(self.n_contexts)] = -np.inf
         return np.stack([first, np.argmax(others, axis=0)])
 
-    def _checked(self, selected: IntArray, shape: tuple[int, ...]) -> IntArray:
-        """Return the selected alternatives, refused unless their last axes have this shape."""
+    def _checked(self, selected: IntArray, shape: tuple[int, ...], asked: Question | None = None) -> IntArray:
+        """Return the selected alternatives, refused unless their last axes have this shape.
+
+        Where limits are asked about, by default here, "none" can be selected, too.
+        """
         array = np.asarray(selected)
         last = array.shape[max(array.ndim - len(shape), 0) :]
         shaped = array.dtype.kind in "iu" and last == shape
-        least = NONE if self.limits else 0
+        least = NONE if self.limits and (asked is None or asked.name == BEST.name) else 0
         if not shaped or (array.size and not least <= array.min() <= array.max() < self.n_alternatives):
-            none = f", or {NONE} for none," if self.limits else ","
+            none = f", or {NONE} for none," if least == NONE else ","
             raise InputError(
                 f"got a selection of shape {array.shape} and type {array.dtype}; expected an alternative, "
                 f"0 to {self.n_alternatives - 1}{none} for each context (last axis {self.n_contexts}). "

@@ -20,6 +20,7 @@ from argbest.core.goals import Goal, Sum, goal_of
 from argbest.core.outcomes import SharedNoise, means_of, only_response, shared_noise, with_shared_noise
 from argbest.core.question import HasLimits, Question
 from argbest.core.questions.contexts import of_table
+from argbest.core.questions.within_limits import seen_by
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.states import usual_delta
@@ -156,14 +157,17 @@ class Inference:
     def certificate_of(self, question: Question, delta: float) -> Certificate:
         """Return how sure the answer to a question is that was put to the contexts of this study."""
         answered = self.answered if len(question.parts(self._problem.weights)) > 1 else None
+        asked, seen = seen_by(question, self.belief, self._ruled_out)
         made = Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
-            question=question, numbers=self._numbers,
+            question=asked, numbers=self._numbers, seen=seen,
         )  # fmt: skip
         if self._numbers is None or question.only_the_best_matter:
             return made
         # Draws of large tables are dear, and those of all questions are the same: no more than `NUMBERS`.
-        return replace(made, tables=lambda: self.once("tables", lambda: made.of_draws(lambda tables: tables)))
+        return replace(
+            made, tables=lambda: self.once("tables", lambda: made.of_outcomes(lambda draws: draws))
+        )
 
     @property
     def _numbers(self) -> Callable[[], np.random.Generator] | None:
@@ -529,7 +533,7 @@ class View:
         return self.inference.once(
             ("answer certificate", delta),
             lambda: self.inference.certificate_of(
-                self.problem.put(self.problem.question, self.inference.answered), delta
+                self.problem.limiting(self.problem.put(self.problem.question, self.inference.answered)), delta
             ),
         )
 

@@ -63,6 +63,26 @@ def put_to(question: Question | AsksAboutContexts, contexts: Contexts) -> Questi
     return question.about(contexts) if offers(question, AsksAboutContexts) else question  # type: ignore[return-value]
 
 
+class KeepsLimits(Question, Protocol):
+    """A question that is asked where choices must keep limits: tables are [..., outcome, ...]."""
+
+    @property
+    def inner(self) -> Question:
+        """The question itself, which sees a table made of all outcomes."""
+
+    @property
+    def best_within(self) -> Question:
+        """The best alternative of every context within the limits."""
+
+    def at(self, belief: Belief, ruled_out: BoolArray | None = None) -> "KeepsLimits":
+        """Return the question with the prices that follow from what is known now."""
+
+    def tables(self, outcomes: Array) -> Array:
+        """Return the rewards that the inner question sees, [..., alternative, context]."""
+
+
 def of_table(question: Question) -> Question:
     """Return the question that a table of contexts answers, whatever else is asked: the best of each."""
+    if offers(question, KeepsLimits):
+        return question.best_within
     return question if question.name == BEST.name else BEST

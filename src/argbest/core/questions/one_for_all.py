@@ -312,8 +312,13 @@ class WinnerOfMost(OneForAll):
 
     def values(self, rewards: Array) -> Array:
         """Return the weight of the contexts in which each alternative is the best."""
-        best = rewards == rewards.max(axis=-2, keepdims=True)
-        return np.asarray((best / best.sum(axis=-2, keepdims=True)) @ self.contexts.shares)
+        largest = rewards.max(axis=-2, keepdims=True)
+        best = (rewards == largest) & (largest > -np.inf)
+        return np.asarray((best / np.maximum(best.sum(axis=-2, keepdims=True), 1)) @ self.contexts.shares)
+
+    def among_kept(self, rewards: Array, kept: BoolArray) -> Array:
+        """Return −∞ where a limit is broken: it cannot be the best, and where all break one nobody is."""
+        return np.where(kept, rewards, -np.inf)
 
     def contrasts(self, belief: Belief, choice: IntArray) -> Contrasts:
         """Return the leads of the best alternative of every context, [..., alternative, context]."""

@@ -28,15 +28,12 @@ _WITH_ONE_CONTEXT = ("best", "top")  # all others then ask the same as the first
 _ROWS = 50  # of a table
 
 
-def questions(study: Study, *, ahead: bool) -> Plain | None:
+def questions(study: Study, *, ahead: bool) -> Plain:
     """Return the answers to all questions of a page; that of the study is shown first.
 
-    None where choices must keep limits: such a study answers its own question alone. ``ahead`` adds how many
-    more replications would halve the expected loss, which takes a second or more.
+    ``ahead`` adds how many more replications would halve the expected loss, which takes a second or more.
     """
     own, problem = title(study.problem.question), study.problem
-    if problem.limits:
-        return None
     names = list(USUAL) if problem.n_contexts > 1 else list(_WITH_ONE_CONTEXT)
     names += [] if own in names else [own]
     left_out = ""
