@@ -478,7 +478,7 @@ def look(study: Study, name: str, seed: int, n: int) -> pd.DataFrame:
             "right": problem.good(found.selected).astype(float),
             "claim_feasible": np.where(named, found.p_feasible, np.nan),
             "feasible": np.where(named, ~problem.infeasible(found.selected), np.nan),
-            "sure": np.isin(found.states(0.0), (SURE, NO_FEASIBLE)),
+            "sure": study.selection()["state"].isin((SURE, NO_FEASIBLE)).to_numpy(),
         }
     )
 
