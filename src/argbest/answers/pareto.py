@@ -61,7 +61,7 @@ class ParetoAnswer(Answer):
         """Return what is named in which context, what is not looked at, and doubts, in words."""
         labels = self.view.problem.contexts.labels
         said = [
-            f"{label}: {first_of(list(map(str, named)), _SHOWN)}" if named else f"{label}: no answer"
+            f"in context {label}: {first_of(list(map(str, named)), _SHOWN) or 'no answer'}"
             for label, named in list(zip(labels, self.choice, strict=True))[:_SHOWN]
         ]
         if len(labels) > _SHOWN:

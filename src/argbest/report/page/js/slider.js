@@ -89,7 +89,7 @@
       back = element("button", { type: "button" }, "The study's own bound"),
       said = element("p", { id: "bound-said", attributes: { "aria-live": "polite" } }),
       title = element("label", { htmlFor: "bound" }),
-      controls = element("div", { className: "controls" }, title, range, value, back);
+      controls = element("div", { className: "controls bound" }, title, range, value, back);
     if (found.limits.length > 1) {
       const which = element(
         "select",
@@ -195,10 +195,10 @@
       back.disabled = stop === limit.own;
       const where =
         (changed ? `another choice in ${changed} of ${count(open.length, "context")}` : "the same choice everywhere") +
-        (empty ? `; in ${number(empty)} no alternative keeps the limits` : "");
+        (empty ? `; none is chosen in ${count(empty, "context")}` : "");
       said.textContent =
         stop === limit.own
-          ? `${bound}: the bound of the study, and its own answer` + (empty ? `; in ${number(empty)} no alternative keeps it.` : ".")
+          ? `${bound}: the bound of the study, and its own answer.`
           : `${bound}: ${where}. From ${found.draws} listed draws: probabilities are right to about ` +
             `± ${number(1 / Math.sqrt(found.draws), 1)}.`;
       choices.replace(rows(all));
