@@ -8,7 +8,7 @@ import pytest
 
 from argbest import Problem, Study
 from argbest.core.arrays import Array
-from argbest.core.limits import AtPrices
+from argbest.core.limits import AtPrices, BestWithinLimits
 from argbest.report.page import slider as room
 from argbest.report.page.slider import listed, slider, stops
 
@@ -98,8 +98,7 @@ def test_prices_at_every_stop_are_those_of_a_study_with_that_bound(study: Study,
         limit = found["limits"][place]
         for stop in (0, limit["own"], len(limit["stops"]) // 2):
             asked = study.view().asking(limits=[f"{limit['sum']} <= {limit['stops'][stop]}", other])
-            certificate = asked.certificate(0.0)
-            settled: Any = certificate._settled
+            settled = BestWithinLimits().settled(asked.certificate(0.0).belief)
             assert limit["prices"][stop] == pytest.approx(settled.prices, rel=1e-5)
 
 
