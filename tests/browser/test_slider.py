@@ -1,4 +1,4 @@
-"""The bound of a limit, moved as readers do it: by keyboard and mouse, on a phone; what is shown is checked."""
+"""The bound of a limit, moved as readers do it: by keyboard and mouse, on a phone; what is shown then."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +10,11 @@ from report.test_slider import PLANS, clinic, read
 
 from argbest import Study
 from argbest.core.limits import NONE, AtPrices
-from argbest.report.page import write_report
 from argbest.report.page import slider as room
+from argbest.report.page import write_report
 from argbest.texts import chance
 
+MISSING = "\N{EN DASH}"
 Open = Callable[..., Any]
 # Few replications are noticed; what follows from them is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::argbest.errors.DataNotice")
@@ -45,7 +46,7 @@ def test_at_the_bound_of_the_study_its_own_numbers_are_shown(
     frame = study.selection()
     rows = chosen(page)
     assert [row[2] for row in rows] == [chance(p) for p in frame["p_best"]]
-    assert [row[3] for row in rows] == ["–" if p != p else chance(p) for p in frame["p_feasible"]]
+    assert [row[3] for row in rows] == [MISSING if p != p else chance(p) for p in frame["p_feasible"]]
     decided = cells(page, "Selected alternative per context")
     heads = page.get_by_role("region", name="Selected alternative per context").locator("thead th")
     loss = heads.all_inner_texts().index("expected loss")
@@ -63,7 +64,7 @@ def test_at_another_bound_it_is_what_the_listed_draws_say(
     assert found is not None
     shape, limits = (found["draws"], 3, 3), found["limits"]
     draws = np.stack([read(found["goal"], shape), *(read(each["slack"], shape) for each in limits)], axis=1)
-    bar = page.get_by_role("slider")
+    bar = page.locator("#bound")
     for moved, limit in enumerate(limits):
         page.get_by_label("Limit", exact=True).select_option(str(moved))
         for stop in (1, len(limit["stops"]) // 2, limit["own"] - 1, len(limit["stops"]) - 1):
@@ -77,7 +78,7 @@ def test_at_another_bound_it_is_what_the_listed_draws_say(
                 name = "no alternative keeps the limits" if k == len(PLANS) else PLANS[k]
                 assert rows[c][1] == name
                 assert rows[c][2] == chance(right[k, c])
-                assert rows[c][3] == ("–" if k == len(PLANS) else chance(kept[k, c]))
+                assert rows[c][3] == (MISSING if k == len(PLANS) else chance(kept[k, c]))
             marks = cells(page, "Probability of keeping all limits at this bound")
             for c in range(3):
                 for k in range(3):
@@ -93,7 +94,7 @@ def test_it_agrees_with_python_asked_for_that_bound(open_page: Open, written: Pa
     assert found is not None
     limit = found["limits"][0]
     for stop in (limit["own"] - 4, limit["own"] + 4):
-        page.get_by_role("slider").fill(str(stop))
+        page.locator("#bound").fill(str(stop))
         asked = study.answer(limits=[f"wait <= {limit['stops'][stop]}", "cost <= 3.5"])
         options = asked.view.certificate(0.0).options
         assert options is not None
@@ -126,7 +127,7 @@ def test_keys_move_it_and_a_button_brings_it_back(open_page: Open, written: Path
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_narrow_screen(open_page: Open, written: Path, scheme: str) -> None:
     page = open_page(written, width=360, color_scheme=scheme)
-    page.get_by_role("slider").fill("2")
+    page.locator("#bound").fill("2")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     unnamed = "(all) => all.filter((each) => !each.labels.length).length"
     assert page.locator("#bounds :is(input, select)").evaluate_all(unnamed) == 0
@@ -138,5 +139,5 @@ def test_a_page_of_a_large_table_says_why_there_is_none(
     monkeypatch.setattr(room, "MOST_NUMBERS", 2000)
     page = open_page(write_report(study, tmp_path / "large.html"))
     assert "too many to list draws of" in page.locator("#bounds").inner_text()
-    assert page.get_by_role("slider").count() == 0
+    assert page.locator("#bound").count() == 0
     assert page.heard == []
