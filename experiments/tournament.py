@@ -92,7 +92,11 @@ def play(match: Match, folder: Path, *, jobs: int, common: bool = False) -> pd.D
         checkpoint_every=match.replications // 4,
         common_random_numbers=common,
     )
-    runs = run(experiment, jobs=jobs, out=folder / match.problem, progress=True).runs
+    return in_rows(match, run(experiment, jobs=jobs, out=folder / match.problem, progress=True).runs)
+
+
+def in_rows(match: Match, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the losses at the three checkpoints that count, a row per contender and macro-replication."""
     marks = [match.replications // 4, match.replications // 2, match.replications]
     kept = runs[runs["replications"].isin(marks)]
     frame = kept.pivot_table(index=["contender", "macroreplication"], columns="replications", values="cost")
@@ -101,6 +105,11 @@ def play(match: Match, folder: Path, *, jobs: int, common: bool = False) -> pd.D
     frame["contender"] = frame["contender"].str.removesuffix(f":{MODEL}")
     frame.insert(0, "problem", match.problem)
     return frame
+
+
+def shared(match: Match, share: float) -> Match:
+    """Return the match with a share of its macro-replications, at least 2."""
+    return replace(match, macroreps=max(2, round(share * match.macroreps)))
 
 
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
@@ -169,11 +178,7 @@ def rewrite(page: Path, kind: str, found: pd.DataFrame) -> None:
 @click.option("--share", default=1.0, show_default=True, help="Of the macro-replications, at least 2.")
 def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool, store: bool, share: float) -> None:
     """Choose the default policy by its rule, on all problems or those named."""
-    matches = [
-        replace(match, macroreps=max(2, round(share * match.macroreps)))
-        for match in PROBLEMS
-        if not problems or match.problem in problems
-    ]
+    matches = [shared(match, share) for match in PROBLEMS if not problems or match.problem in problems]
     played = [play(match, out / "runs", jobs=jobs, common=common) for match in matches]
     rows = pd.concat(played, ignore_index=True)
     found = losses(rows)

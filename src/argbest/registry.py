@@ -21,11 +21,11 @@ from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
 # Each is imported when it is made: commands that need one shall not wait for all.
-_synthetic, _covid, _queues, _call_centres, _facilities, _inventory, _prevention, _table = (
+_synthetic, _covid, _queues, _call_centres, _facilities, _inventory, _prevention, _table, _votes = (
     later(f"argbest.problems.{name}")
     for name in (
         "synthetic", "covid.editions", "queues", "call_centres", "facilities", "inventory", "prevention",
-        "noisy_table",
+        "noisy_table", "most_probable_best",
     )
 )  # fmt: skip
 
@@ -116,6 +116,8 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "barrett-prevention": ProblemEntry(lambda: _prevention.barrett_prevention(), SpaceFilling(100)),
     "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
     "classical": ProblemEntry(lambda: _table.classical()),
+    "most-probable-best": ProblemEntry(lambda: _votes.most_probable_best(), EveryPair(5)),
+    "most-probable-best-noisy": ProblemEntry(lambda: _votes.most_probable_best_noisy(), EveryPair(5)),
     "covid": ProblemEntry(lambda: _covid.covid()),
     "covid-paper": ProblemEntry(lambda: _covid.covid_paper()),
     "covid-regional": ProblemEntry(lambda: _covid.covid_regional()),

@@ -287,9 +287,14 @@ def test_sums_across_contexts_have_the_covariances_of_their_parts() -> None:
     belief = oracles.random_belief(rng, (2,), (3, 4))
     alternative, context = rng.integers(0, 3, (2, 5, 6)), rng.integers(0, 4, (2, 5, 6))
     weight = rng.normal(size=(2, 5, 6))
-    sums = Sums(belief, alternative, context, weight)
+    sums, every = Sums(belief, alternative, context, weight), np.tile(np.arange(5), (2, 1))
+    before = sums.covariances(every)
     z, var = sums.standardised()
-    rows = sums.covariances(np.tile(np.arange(5), (2, 1)))
+    rows = sums.covariances(every)
+    np.testing.assert_allclose(rows, before, rtol=1e-12)
+    rows *= 2.0  # whoever has them may change them
+    np.testing.assert_array_equal(sums.covariances(every), rows / 2.0)
+    rows = before
     for r, m in np.ndindex(2, 5):
         h = np.zeros((3, 4))
         np.add.at(h, (alternative[r, m], context[r, m]), weight[r, m])

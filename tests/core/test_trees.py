@@ -150,3 +150,17 @@ def test_every_context_comes_to_one_end() -> None:
     assert np.array_equal(np.sum([inside for _, inside in ends], axis=0), np.ones(len(GRID)))
     for (one, inside), (other, _) in itertools.product(ends, ends):
         assert one == other or np.all(bound.conditions.choices(tree)[inside] == one.alternative)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_what_many_trees_name_is_what_each_of_them_names(depth: int) -> None:
+    """Some of the tables have one alternative that is the best everywhere: no condition is worth it there."""
+    rng = np.random.default_rng(9)
+    asked = contexts(rng)
+    conditions = Conditions.about(asked)
+    rewards = rng.normal(size=(40, 5, len(GRID)))
+    rewards[::4, 2] += 9.0
+    _, choices = best_trees(rewards, asked.weights, conditions, depth)
+    for named, tree in zip(choices, search(rewards, asked.weights, conditions, depth), strict=True):
+        np.testing.assert_array_equal(named, conditions.choices(tree))
+    assert np.all(choices[::4] == 2)

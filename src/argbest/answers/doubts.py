@@ -97,8 +97,15 @@ def of_study(view: "View") -> Doubts:
 
 
 def granted(view: "View", delta: float) -> Array:
-    """Return the probabilities of being within ``delta`` of the best that a stop rule may count on."""
-    found, certificate = of_study(view), view.certificate(delta)
+    """Return the probabilities of losing no more than ``delta`` that a stop rule may count on, [part].
+
+    A choice for all contexts together rests on each of them, so a doubt about one is a doubt about all.
+    """
+    found, certificate = of_study(view), view.answer_certificate(delta)
+    if not view.asks_about_table:
+        several = len(certificate.counted) > 1
+        in_doubt = found.some if several else np.any(found.some & (view.problem.weights > 0))
+        return np.where(in_doubt, 0.0, certificate.pcs)
     alone = kept_by_replications if view.problem.limits else by_replications
     own = alone(view, view.choice, delta) if delta else None
     return found.granted(certificate.pcs, own)

@@ -5,12 +5,13 @@ policy on simulated replications. `of_study` says after how many of them the cer
 `after` what the certificate says after so many. The hyper-parameters stay the same on a path; in truth they
 are learned on the way, which on known problems moved the end by up to a factor of two. So the range of
 `of_study` is wider by that factor at both ends (`experiments/forecast.py` measures how often it is right).
-Where alternatives share noise, so do the simulated replications.
+Where alternatives share noise, so do the simulated replications. All of it is about the answer to the study's
+own question, for which its policy decides.
 """
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,15 @@ from scipy.special import ndtr, ndtri
 from argbest import streams
 from argbest.checks import finite, flag, indifference_zone
 from argbest.core import tally as tallies
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import Belief, shocks_of
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
-from argbest.core.question import Question
-from argbest.core.questions.contexts import of_table
+from argbest.core.question import BEST, Question
+from argbest.core.questions import drawn
+from argbest.core.questions.contexts import NamesContrastsByDraws
+from argbest.core.questions.one_for_all import DecidesAs
 from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL
 from argbest.engine.step import shown_to_policies
@@ -47,6 +51,10 @@ _HORIZON_FACTOR = 10  # times the replications so far: nobody plans farther ahea
 _LEAST_HORIZON = 500  # replications that are looked ahead at least
 NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
 _UNREACHABLE = 2.0  # a target that no probability reaches
+_LOOK = 1.12  # numbers of replications at which draws are looked at grow by this factor
+_TELLING = 5.0  # draws that a choice of just the target loses
+_MOST_DRAWS = 4096
+_CLOSEST_TARGET = 0.999  # that is told from 1 by draws
 _CLOSEST_TO_SURE = 1e-9  # no claim is nearer to 0 or 1 than this
 _TAILS = (1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2
 
@@ -66,6 +74,7 @@ class Forecast(Sentences):
     high: float  # and this
     horizon: int  # replications looked ahead
     curve: pd.DataFrame  # replications, and low, median and high of the certificate after so many more
+    question: str = BEST.name
 
     @property
     def samples(self) -> float:
@@ -76,6 +85,8 @@ class Forecast(Sentences):
     @property
     def what(self) -> str:
         """The certificate's figure that is meant."""
+        if self.question != BEST.name:
+            return f"P(right) of the question {self.question!r}" + (" in the worst context" * self.worst)
         return "PCS of the worst context" if self.worst else "PCS_E"
 
     def plain(self) -> dict[str, Any]:
@@ -109,12 +120,13 @@ def of_study(
     """
     finite("target", target, above=0, below=1)
     flag("worst", worst)
-    certificate = view.certificate(indifference_zone(delta))
+    certificate, asked = view.answer_certificate(indifference_zone(delta)), view.question.name
+    several = len(certificate.counted) > 1  # parts: the answer for all contexts together has no worst one
     now = float(certificate.pcs_m if worst else certificate.pcs_e)
     ahead = horizon(view)
     if now >= target:
         curve = pd.DataFrame({"replications": [0], "low": now, "median": now, "high": now})
-        return Forecast(target, worst, now, 0.0, 0.0, 0.0, ahead, curve)
+        return Forecast(target, worst and several, now, 0.0, 0.0, 0.0, ahead, curve, asked)
     until = time.monotonic() + seconds
     looks, claims = _paths(view, certificate, target, worst=worst, horizon=ahead, until=until)
     hit = claims >= target
@@ -125,7 +137,8 @@ def of_study(
     there = _claims_after(looks, claims, grid)
     curve = pd.DataFrame(np.quantile(there, _TAILS, axis=1).T, columns=["low", "median", "high"])
     curve.insert(0, "replications", grid)
-    return Forecast(target, worst, now, middle, low / _RANGE_FACTOR, high * _RANGE_FACTOR, ahead, curve)
+    ends = low / _RANGE_FACTOR, high * _RANGE_FACTOR
+    return Forecast(target, worst and several, now, middle, *ends, ahead, curve, asked)
 
 
 def horizon(view: "View") -> int:
@@ -141,7 +154,7 @@ def after(
     There are so many ``paths``, or as many as fit into memory and as the certificate has draws. A
     TimeoutError where that takes longer than ``seconds``.
     """
-    certificate, until = view.certificate(delta), time.monotonic() + seconds
+    certificate, until = view.answer_certificate(delta), time.monotonic() + seconds
     looks, claims = _paths(
         view,
         certificate,
@@ -184,7 +197,9 @@ def foreseen(view: "View", target: float, *, worst: bool = False, delta: float =
 
 
 def is_quick(view: "View") -> bool:
-    """Return whether a forecast is quick, and at least one value was told."""
+    """Return whether a forecast is quick, and at least one value was told; with limits there is none."""
+    if view.problem.limits:
+        return False
     observed = int((view.tally.count > 0).sum())
     return 0 < observed * view.tally.count.size <= _QUICK_SIZE and n_paths(view) > 0
 
@@ -210,9 +225,9 @@ def _paths(
     """Return numbers of further replications, and the certificate after so many, both [look, path].
 
     A decision stands for one replication at first, then for several (`next_replications`). On the way
-    P(right) is Π Φ(gap/τ) over the rivals, quick to work out; by how much, in standard normal units, the
-    certificate of now is below it shrinks with the root of the number of replications. A path that has
-    arrived goes on as long as enough others have not.
+    P(right) is Π Φ(gap/τ) over the rivals, quick to work out, or a share of joint draws (`_probability`); by
+    how much, in standard normal units, the certificate of now is below it shrinks with the root of the number
+    of replications. A path that has arrived goes on as long as enough others have not.
     """
     n = n_paths(view, most)
     if not n:
@@ -226,17 +241,19 @@ def _paths(
     truth = certificate.certainty.draw(certificate.normals[:NORMALS])[:n]
     tally = tiled(view.tally, n)
     belief = view.model.posterior(tally, setting, tiled(view.knowledge.params, n))
-    behind = _score(_right(of_table(view.question), belief, out, certificate.delta)) - _score(certificate.pcs)
+    right = _probability(certificate.question, out, certificate.delta, target)
+    growth = _LOOK if _by_draws(certificate.question) else 1.0  # draws take longer: a look now and then
+    behind = _score(right(belief)) - _score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
 
     def claim(belief: Belief, further: IntArray) -> Array:
         share = np.sqrt(begun / (begun + further))[:, None]
-        pcs = ndtr(_score(_right(of_table(view.question), belief, out, certificate.delta)) - share * behind)
+        pcs = ndtr(_score(right(belief)) - share * behind)
         pcs = np.where(counted, pcs, 1.0)
         return np.asarray(pcs.min(axis=-1) if worst else pcs @ certificate.counted)
 
-    further, step = np.zeros(n, np.int64), 0
+    further, step, due = np.zeros(n, np.int64), 0, 0.0
     looks, claims = [further], [claim(belief, further)]
     open_ = claims[0] < target
     while np.sum(open_ & (further < horizon)) > spare:
@@ -248,6 +265,9 @@ def _paths(
         belief, value, m = next_replications(belief, decision, truth, further, generator.standard_normal(n))
         tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))
         further = further + m
+        if further.mean() < due:
+            continue
+        due = growth * float(further.mean())
         looks.append(further)
         claims.append(claim(belief, further))
         open_ &= claims[-1] < target
@@ -289,10 +309,30 @@ def _starts(beyond: int) -> IntArray:
     return np.array(found)
 
 
-def _right(question: Question, belief: Belief, out: Any, delta: float) -> Array:
-    """Return Π Φ((gap + δ)/τ) over the contrasts of the choice, [path, context]."""
-    known = among_the_rest(belief, out)
-    return question.contrasts(known, question.choice(known)).bound(delta)
+def _probability(question: Question, out: Any, delta: float, target: float) -> Callable[[Belief], Array]:
+    """Return what P(right) of a belief is worked out by, [path, part].
+
+    By Π Φ((gap + δ)/τ) over the contrasts of the choice; where joint draws name the contrasts, or policies
+    are shown those of another question, by the share of draws in which the choice loses no more than δ. These
+    are so many that the target can be told from 1; half a draw counts on either side.
+    """
+    n = int(np.clip(_TELLING / (1.0 - min(target, _CLOSEST_TARGET)), drawn.FOR_CHOICES, _MOST_DRAWS))
+
+    def by_contrasts(belief: Belief) -> Array:
+        known = among_the_rest(belief, out)
+        return question.contrasts(known, question.choice(known)).bound(delta)
+
+    def by_draws(belief: Belief) -> Array:
+        known = among_the_rest(belief, out)
+        hits = np.sum(question.loss(drawn.draws(known, n), question.choice(known)) <= delta, axis=0)
+        return np.asarray((hits + 0.5) / (n + 1.0))
+
+    return by_draws if _by_draws(question) else by_contrasts
+
+
+def _by_draws(question: Question) -> bool:
+    """Return whether P(right) of a question does not follow from contrasts of its choice."""
+    return offers(question, NamesContrastsByDraws) or offers(question, DecidesAs)
 
 
 def _score(chance: Array) -> Array:

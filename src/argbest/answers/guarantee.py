@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.limits import NONE
 from argbest.options import ALPHA
 from argbest.study import assumptions, separations
 from argbest.study.assumptions import Assumption
@@ -82,7 +83,7 @@ def of_study(view: "View", alpha: float, delta: float, assume: str | None = None
     each, together = (separations.leads(view, a, assumed) for a in (alpha, alpha / problem.n_contexts))
     counted = view.in_order
     frame = problem.contexts.frame()
-    frame["selected"] = _labels(view, selected, answered)
+    frame["selected"] = _labels(view, selected, answered & (selected != NONE))
     frame["rival"] = _labels(view, np.argmin(each, axis=0), answered & np.isfinite(each.min(axis=0)))
     for end, bounds in (("", each), ("_all", together)):
         lower = np.where(answered, bounds.min(axis=0), np.nan)
@@ -120,6 +121,8 @@ def _labels(view: "View", positions: IntArray, known: BoolArray) -> "pd.Series[A
 def _notes(view: "View", counted: InOrder) -> list[str]:
     """Return sentences on what was not counted, and on what should be known."""
     notes, told = [], view.n_replications
+    if view.problem.limits:
+        notes.append("Nothing is certified: limits are not counted in a guarantee yet.")
     if counted.summarised:
         notes.append(
             f"{counted.summarised} replications told as summaries have no order and are not counted."
@@ -144,7 +147,7 @@ def _notes(view: "View", counted: InOrder) -> list[str]:
 
 def _withheld(view: "View", alpha: float, lower: Array, selected: IntArray, assumed: Assumption) -> list[str]:
     """Return sentences on contexts that have no bound because their values contradict the assumption."""
-    if assumed.reward_range is not None:
+    if assumed.reward_range is not None or view.problem.limits:
         return []
     tied = skewed = 0
     enough = view.in_order.count[selected, np.arange(len(selected))] >= _FEWEST_DIFFERENCES

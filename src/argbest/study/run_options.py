@@ -126,7 +126,10 @@ class Resources:
 
 @dataclass(frozen=True)
 class _TargetPCS:
-    """A probability to reach, where within δ of the best counts as right."""
+    """A probability to reach, where within δ of the best counts as right.
+
+    It is that of the answer to the study's question (`Study.answer`): of `Best` one per context.
+    """
 
     target: float
     delta: float = 0.0
@@ -137,7 +140,7 @@ class _TargetPCS:
 
     def __call__(self, study: "Study") -> bool:
         """Return whether the target is reached, by claims that nothing speaks against (`study.doubts`)."""
-        certificate = study.certificate(self.delta)
+        certificate = study.view().answer_certificate(self.delta)
         claimed = self.combined(certificate.pcs, certificate.counted)
         if claimed < self.target:
             return False
@@ -152,7 +155,10 @@ class _TargetPCS:
 
 
 class ExpectedPCS(_TargetPCS):
-    """Stop when Σ_c w_c P(selected within δ of the best) reaches the target."""
+    """Stop when Σ_c w_c P(selected within δ of the best) reaches the target.
+
+    Of a question with one answer for all contexts that is the probability that the answer is right.
+    """
 
     def combined(self, pcs: Array, weights: Array) -> float:
         """Return the weighted mean."""
@@ -169,7 +175,10 @@ class WorstPCS(_TargetPCS):
 
 @dataclass(frozen=True)
 class OpportunityCost:
-    """Stop when the expected opportunity cost Σ_c w_c E[best − selected] has fallen to the target."""
+    """Stop when the expected opportunity cost Σ_c w_c E[best − selected] has fallen to the target.
+
+    Of another question than `Best` that is the expected loss of its answer.
+    """
 
     target: float
 
@@ -178,7 +187,7 @@ class OpportunityCost:
 
     def __call__(self, study: "Study") -> bool:
         """Return whether the expected opportunity cost is at most the target, and nothing is in doubt."""
-        certificate = study.certificate()
+        certificate = study.view().answer_certificate()
         if certificate.eoc > self.target:
             return False
         if doubted := bool(np.any(study._granted(0.0) < certificate.pcs)):

@@ -328,6 +328,7 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
         refuse_other_questions(registry.confirmation(), question)
     if isinstance(end.stop, GuaranteedPCS):
         study._refuse_limits("guarantee")
+        _refuse_guarantee_of_other_questions(study)
         assumptions.of_rewards(study.reward_range, end.stop.assume)
     study._journal.begin(end.budget)
     ledger = study._journal.ledger
@@ -340,3 +341,13 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)
     return simulate
+
+
+def _refuse_guarantee_of_other_questions(study: "Study") -> None:
+    """Refuse a guarantee as a stop rule of another question than the best of every context."""
+    view = study.view()
+    if not view.asks_about_table:
+        raise InputError(
+            "GuaranteedPCS is about the best alternative of every context, and this study asks the question "
+            f"{view.question.name!r}. Use ExpectedPCS or OpportunityCost, which are about its answer."
+        )

@@ -231,8 +231,11 @@ class Separations:
 def leads(view: "View", alpha: float, assumed: Assumption) -> Array:
     """Return lower bounds of selected minus each alternative, [alternative, context], alpha of one context.
 
-    inf for the selected ones, and for pairs that are ruled out: these cannot be selected.
+    inf for the selected ones, and for pairs that are ruled out: these cannot be selected. With limits nothing
+    is certified: a lead in the goal does not say that the limits are kept.
     """
+    if view.problem.limits:
+        return np.full(view.problem.shape, -np.inf)
     selected, out = view.choice, view.ruled_out
     lower = view.separations.lower(selected, alpha, assumed)
     for k, c in view.in_order.sorted:

@@ -646,7 +646,8 @@ class Study:
         """Return how many more replications it takes until the certificate reaches ``target``, with a range.
 
         The figure is PCS_E, "expected" over ``contexts``, or PCS_M, that of the "worst" one; within ``delta``
-        of the best counts as right. (``worst=True`` is the old spelling of ``contexts="worst"``.)
+        of the best counts as right. Of a question with one answer for all contexts both are P(right).
+        (``worst=True`` is the old spelling of ``contexts="worst"``.)
         """
         if worst is not None:
             warn_of_old_name("forecast(worst=True)", 'forecast(contexts="worst")')
@@ -703,7 +704,6 @@ class Study:
         failures depend on the reward, the guarantee is about the replications that do not fail.
         """
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
-        self._refuse_limits("guarantee")
         return guarantee.of_study(self.view(), error, zone, assume)
 
     def predict(self, contexts: object, *, integrate: bool = True, indexed: bool = False) -> "pd.DataFrame":
@@ -755,11 +755,11 @@ class Study:
         if self.problem.limits:
             raise InputError(
                 f"`{what}` knows of no limits yet, and this study has '{self.problem.limits[0]}'. Use "
-                "`certificate` and `selection`, or `answer(limits=[])` for an answer without them."
+                "`certificate`, `selection` and `answer`, which do."
             )
 
     def _granted(self, delta: float) -> Array:
-        """Return P(within delta of the best) as far as nothing speaks against it, [context]."""
+        """Return P(within delta of the right answer) as far as nothing speaks against it, [part]."""
         return doubts.granted(self.view(), delta)
 
     def _say_once(self, words: str) -> None:

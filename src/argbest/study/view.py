@@ -456,6 +456,22 @@ class View:
         """Return how sure the selections are; see `Study.certificate`."""
         return self.inference.certificate(delta, integrate=integrate)
 
+    @property
+    def asks_about_table(self) -> bool:
+        """Whether the study asks for the best of every context, which tables of contexts show."""
+        return of_table(self.question) is self.question
+
+    def answer_certificate(self, delta: float = 0.0) -> Certificate:
+        """Return how sure the answer to the study's own question is: of `Best` the `certificate`."""
+        if self.asks_about_table:
+            return self.certificate(delta)
+        return self.inference.once(
+            ("answer certificate", delta),
+            lambda: self.inference.certificate_of(
+                self.problem.put(self.problem.question, self.inference.answered), delta
+            ),
+        )
+
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or see `Study.indifference`."""
         if delta is not None:

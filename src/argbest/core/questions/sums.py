@@ -1,6 +1,7 @@
 """Contrasts that are weighted sums of mean rewards, of whatever pairs: across contexts, too."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,6 +46,8 @@ class Sums:
 
     def covariances(self, which: IntArray) -> Array:
         """Return the covariances of some sums [..., m] with all pairs, [..., m, alternative, context]."""
+        if "_every_row" in self.__dict__:
+            return np.asarray(self._every_row[(*leading(which.shape)[:-1], which)])
         where = which[..., None]
         alternative = np.take_along_axis(self.alternative, where, axis=-2)
         context = np.take_along_axis(self.context, where, axis=-2)
@@ -66,7 +69,15 @@ class Sums:
         """Return the entries of the pairs, [..., contrast, pair] of a table [..., alternative, context]."""
         return np.asarray(table[(*leading(self.weight.shape)[:-2], self.alternative, self.context)])
 
+    @cached_property
+    def _every_row(self) -> Array:
+        """The covariances of all sums with all pairs, kept where they are few: they are asked for twice."""
+        return cov_of_pairs(self.belief, self.alternative, self.context, self.weight)
+
     def _rows(self, some: slice, weight: Array) -> Array:
+        n = self.weight.shape[-2]
+        if weight is self.weight and n * self.belief.mean.size <= _AT_ONCE:
+            return self._every_row[..., some, :, :]
         return cov_of_pairs(
             self.belief, self.alternative[..., some, :], self.context[..., some, :], weight[..., some, :]
         )

@@ -155,15 +155,23 @@ def best_trees(rewards: Array, weights: Array, conditions: Conditions, depth: in
 
     ``rewards`` are tables [draw, alternative, context].
     """
-    value, choices = np.empty(len(rewards)), np.empty((len(rewards), rewards.shape[2]), np.int64)
-    for i, tree in enumerate(search(rewards, weights, conditions, depth)):
-        choices[i] = conditions.choices(tree)
-        value[i] = _value(rewards[i], weights, choices[i])
-    return value, choices
+    weighed = np.swapaxes(rewards * weights, 1, 2)
+    if depth > 2 or not conditions.each:
+        trees = search(rewards, weights, conditions, depth)
+        choices = np.stack([conditions.choices(tree) for tree in trees])
+    else:
+        choices = _named(weighed, _searched(weighed, conditions.holds, depth), conditions.holds)
+    return np.take_along_axis(weighed, choices[..., None], axis=2)[..., 0].sum(axis=1), choices
 
 
-def _value(rewards: Array, weights: Array, choices: IntArray) -> float:
-    return float(rewards[choices, np.arange(len(choices))] @ weights)
+def _named(own: Array, found: "_Ends", holds: BoolArray) -> IntArray:
+    """Return what trees of depth at most 2 name for every context, [draw, context]."""
+    below = np.where(found.root[:, None] < 0, -1, found.below)
+    root, yes, no = (holds[each] | (each[:, None] < 0) for each in (found.root, *below.T))
+    place = np.where(root, np.where(yes, 0, 1), np.where(no, 2, 3))  # the end that a context comes to
+    ends = place[:, None] == np.arange(4)[:, None]  # [draw, end, context]
+    best = np.argmax(ends.astype(float) @ own, axis=-1)
+    return np.asarray(np.take_along_axis(best, place, axis=1))
 
 
 def search(rewards: Array, weights: Array, conditions: Conditions, depth: int) -> list[Tree]:
