@@ -66,7 +66,7 @@ def test_at_another_bound_it_is_what_the_listed_draws_say(
     draws = np.stack([read(found["goal"], shape), *(read(each["slack"], shape) for each in limits)], axis=1)
     bar = page.locator("#bound")
     for moved, limit in enumerate(limits):
-        page.get_by_label("Limit", exact=True).select_option(str(moved))
+        page.locator("#which-limit").select_option(str(moved))
         for stop in (1, len(limit["stops"]) // 2, limit["own"] - 1, len(limit["stops"]) - 1):
             bar.fill(str(stop))
             own = draws.copy()
@@ -118,7 +118,7 @@ def test_keys_move_it_and_a_button_brings_it_back(open_page: Open, written: Path
     page.keyboard.press("Home")
     assert {row[1] for row in chosen(page)} == {"no alternative keeps the limits"}
     assert "none is chosen in 3 contexts" in page.locator("#bound-said").inner_text()
-    page.get_by_role("button", name="The study's own bound").click()
+    page.get_by_role("button", name="The study's own bound", exact=True).click()
     assert bar.get_attribute("aria-valuetext") == "wait <= 5"
     assert bar.evaluate("(bar) => bar === document.activeElement")
     assert page.heard == []
