@@ -124,7 +124,7 @@ def _said(aim: Goal, limits: Iterable[Limit], responses: tuple[str, ...]) -> tup
                 f"'pareto' needs to know of every response whether it is to be large or small; the goal "
                 f"and the limits {what} that of {quoted(name)!r}. {_example(responses)}"
             )
-    return tuple(Goal(*found, Sum(((name, 1.0),))) for name, found in senses.items())
+    return tuple(Goal(found.pop(), Sum(((name, 1.0),))) for name, found in senses.items())
 
 
 def _example(responses: tuple[str, ...]) -> str:
