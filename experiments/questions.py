@@ -26,6 +26,10 @@ were to show the time it takes: four questions were all but decided there. Losse
 certificates, too, and claims those of all 100; that was changed for time before any result was looked at.
 The sum over problems was a geometric mean of relative losses until it showed that several losses are 0.
 
+Claims were stopped for time at 50 macro-replications of queue-staffing, 25 of rule there, and 25 of the
+others; of metric-draws some questions are missing. No bin with 50 parts or more fails, but the questions with
+one part have one or two such bins each.
+
 What it found is in `stored/questions_losses.csv`, `questions_standing.csv` and `questions_bins.csv`.
 `python -m experiments.questions --out DIR` runs it again.
 """

@@ -238,3 +238,13 @@ def test_the_problem_shown_on_the_covid_page_can_be_simulated() -> None:
     assert problem.shape == (7, 6)
     infected = problem.simulate(problem.alternatives.item(3), problem.contexts.item(5), 1)
     assert 85 <= infected <= 25_000
+
+
+def test_the_clinic_keeps_its_limit_and_says_where_nobody_can(capsys: pytest.CaptureFixture[str]) -> None:
+    example("clinic_limits")["main"](["200"])
+    printed = capsys.readouterr().out
+    assert "patients 60: no alternative keeps late <= 0.05" in printed
+    assert "patients 20: doctors 2" in printed
+    looser = re.search(r"with at most 20 % long waits: \[(.*)\]", printed)
+    assert looser is not None
+    assert "None" not in looser[1]

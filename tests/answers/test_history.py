@@ -144,7 +144,7 @@ def test_the_tally_of_all_records_is_that_of_the_study(shared: bool) -> None:
 
 def assert_same_tally(study: Study) -> None:
     ledger, live = study._journal.ledger, study._tally
-    found = study.view().tally_after(len(ledger.records))
+    found = study.view().tallies_after(len(ledger.records))[0]
     np.testing.assert_array_equal(found.count, live.count)
     np.testing.assert_allclose(found.m2, live.m2, rtol=1e-9)
     for ours, theirs in ((found.common, live.common), (found.single, live.single)):

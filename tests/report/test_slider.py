@@ -47,7 +47,7 @@ def found(study: Study) -> Any:
 
 def read(given: Any, shape: tuple[int, ...]) -> Array:
     whole = np.frombuffer(base64.b64decode(given["data"]), "<u2").reshape(shape)
-    return np.array(given["low"]) + np.array(given["step"]) * whole
+    return np.asarray(np.array(given["low"]) + np.array(given["step"]) * whole)
 
 
 def test_draws_are_listed_in_two_bytes_each_and_read_to_half_a_step() -> None:

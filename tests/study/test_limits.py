@@ -17,7 +17,7 @@ from argbest.core.outcomes import SharedNoise, sums_of
 from argbest.core.states import NO_FEASIBLE
 from argbest.problems.call_centres import call_centre, call_lines
 from argbest.study.checking import check
-from argbest.study.run_options import ExpectedPCS, GuaranteedPCS
+from argbest.study.run_options import ExpectedPCS
 
 Simulator = Callable[[int, int, int], dict[str, float]]
 PLANS, LOADS = (1, 2, 3, 4), (1, 2, 3)
@@ -473,24 +473,3 @@ def test_the_history_of_a_study_with_limits_ends_with_its_certificate(told: Stud
         np.testing.assert_allclose(mine.mean, theirs.mean, rtol=1e-12)
         np.testing.assert_allclose(mine.m2, theirs.m2, rtol=1e-9, atol=1e-12)
         assert isinstance(replace(mine), tallies.Tally)
-
-
-def test_what_knows_of_no_limits_says_so(told: Study) -> None:
-    with pytest.raises(InputError, match="`forecast` knows of no limits yet.*'late <= 0.08'"):
-        told.forecast()
-    found = told.guarantee()
-    assert found.n_certified == 0
-    assert found.notes[0] == "Nothing is certified: limits are not counted in a guarantee yet."
-    with pytest.raises(InputError, match="`predict` knows of no limits yet"):
-        told.predict([1.5])
-    with pytest.raises(InputError, match="`predict_proba` knows of no limits yet"):
-        told.predict_proba([1.5])
-
-
-def test_a_run_that_would_end_with_a_policy_without_limits_is_refused_before_it_begins() -> None:
-    study = Study(problem(), seed=1)
-    with pytest.raises(InputError, match="Confirm knows of no limits"):
-        study.run(60, confirm=0.2)
-    with pytest.raises(InputError, match="`guarantee` knows of no limits"):
-        study.run(60, stop=GuaranteedPCS(0.05))
-    assert not study.asked

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri, stdtr
+from scipy.special import betainc, ndtri, stdtr
 
 from argbest.answers import model_check
 from argbest.core import limits as within_limits
@@ -122,48 +122,80 @@ def states(view: "View", delta: float) -> AnyArray:
 
 def _doubts(view: "View") -> Doubts:
     """Return the doubts about the goal and about every limit: any of them speaks against a choice."""
+    checks = model_check.of_sums(view)
     if not view.problem.limits:
         belief, foremost = view.belief, _foremost(view.belief, view.choice)
         lead = np.subtract(*_of_both(belief.mean, foremost))
-        return _doubts_of(view, foremost, lead, by_replications(view, view.choice))
+        return _doubts_of(view, checks[0], foremost, lead, by_replications(view, view.choice))
     standing = within_limits.Standing.of(view.belief, view.problem.price)
     own = kept_by_replications(view, view.choice)
-    parts = [_doubts_of(view.sums[0], *_in_goal(standing, view.choice), own)]
-    for i, (limit, slack) in enumerate(zip(view.problem.limits, standing.belief.slacks, strict=True), 1):
+    parts = [_doubts_of(view.sums[0], checks[0], *_in_goal(standing, view.choice), own)]
+    followed = zip(view.problem.limits, standing.belief.slacks, view.setting.basis.outcomes[1:], strict=True)
+    for limit, slack, how in followed:
         foremost = _near_the_bound(standing, slack, view.choice)
         lead = np.min(np.abs(_of_both(slack.mean, foremost)), axis=0)
-        of_sum = view.sums[view.setting.basis.outcomes[i].sum]
-        parts.append(_doubts_of(of_sum, foremost, lead, own, f"the limit '{limit}': "))
+        of_sum, said = view.sums[how.sum], f"the limit '{limit}': "
+        scarce = np.zeros(len(own), bool)
+        if of_sum.rate or is_rate(of_sum.tally):
+            share = min(abs(how.constant), 1.0)
+            scarce = _scarce_at(share, of_sum.belief, of_sum.tally, foremost)
+        parts.append(_doubts_of(of_sum, checks[how.sum], foremost, lead, own, said, scarce))
     reasons = tuple(next(filter(None, each), "") for each in zip(*(p.reasons for p in parts), strict=True))
     misfit, few, rare, silent = (
         np.any([getattr(part, name) for part in parts], axis=0)
         for name in ("misfit", "few", "rare", "silent")
     )
-    return Doubts(parts[0].check, own, misfit, few, rare, silent, reasons)
+    return Doubts(model_check.of_study(view), own, misfit, few, rare, silent, reasons)
 
 
-def _doubts_of(view: "View", foremost: IntArray, lead: Array, own: Array, of: str = "") -> Doubts:
+def _doubts_of(
+    view: "View",
+    check: model_check.ModelCheck,
+    foremost: IntArray,
+    lead: Array,
+    own: Array,
+    of: str = "",
+    scarce: BoolArray | None = None,
+) -> Doubts:
     """Return the doubts about one outcome, by the two alternatives [2, context] on which it depends most.
 
     ``lead`` [context] is what would have to change for the answer to do so; ``of`` stands before reasons.
+    ``scarce`` says where there are too few successes or failures, if not the check does.
     """
-    belief, tally = view.belief, view.tally
-    check, shown = model_check.of_study(view), rarities(tally)
-    misfit = check.doubted & ~check.scarce & (own < LEVEL)
+    belief, tally, shown = view.belief, view.tally, rarities(view.tally)
+    scarce = check.scarce if scarce is None else scarce
+    misfit = check.doubted & ~scarce & (own < LEVEL)
     by_neighbours = _shown_by_neighbours(view)
     shown = shown if by_neighbours is None else by_neighbours
     behind = _replications_behind(belief, tally)
     worth = np.min(_of_both(behind, foremost), axis=0)
     hidden = by_neighbours is None and _shape_is_hidden(tally)
-    few = check.scarce | (worth < _needed(shown.skewness)) | hidden
+    few = scarce | (worth < _needed(shown.skewness)) | hidden
     rare, silent = _could_turn(belief, behind, foremost, lead, shown), np.zeros(len(own), bool)
     if _noise_is_told(view):
-        few, rare = check.scarce, silent
+        few, rare = scarce, silent
     elif by_neighbours is None and not tally.m2.any():
         silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _CHANCE_OF_MISSING
     found = misfit, few, rare, silent
-    reasons = (f"{of}{each}" if each else "" for each in _reasons(view, check, found, foremost, shown, worth))
-    return Doubts(check, own, *found, tuple(reasons))
+    said = _reasons(view, check, found, scarce, foremost, shown, worth)
+    return Doubts(check, own, *found, tuple(f"{of}{each}" if each else "" for each in said))
+
+
+def _scarce_at(share: float, belief: Belief, tally: Tally, foremost: IntArray) -> BoolArray:
+    """Return where a rate may lie on the other side of its bound, the ``share``, for all that was counted.
+
+    Looked at are the two foremost alternatives. Of n replications, those that the belief is worth, k were
+    successes. If the rate was at the bound, so few of them (or so many, where the limit is broken) must have
+    a chance of 0.05 at most: P(Bin(n, t) ≤ k) = I_{1−t}(n − k, k + 1), exact however few events there were.
+    """
+    n = _replications_behind(belief, tally)
+    k = n * np.clip(np.abs(belief.mean), 0.0, 1.0)
+    above = np.abs(belief.mean) > share
+    with np.errstate(invalid="ignore"):
+        at_most = np.where(n - k > 0, betainc(np.maximum(n - k, 1e-300), k + 1.0, 1.0 - share), 1.0)
+        at_least = np.where(k > 0, betainc(np.maximum(k, 1e-300), n - k + 1.0, share), 1.0)
+    chance = np.where(above, at_least, at_most)
+    return np.asarray(np.any(_of_both(chance, foremost) > _ERROR_OF_SURE, axis=0))
 
 
 def _in_goal(standing: within_limits.Standing, selected: IntArray) -> tuple[IntArray, Array]:
@@ -341,6 +373,7 @@ def _reasons(
     view: "View",
     check: model_check.ModelCheck,
     found: tuple[BoolArray, ...],
+    scarce: BoolArray,
     foremost: IntArray,
     shown: Rarities,
     worth: Array,
@@ -363,7 +396,7 @@ def _reasons(
                 f"{number(shown.size)} from the others of their pair, and the {n} of alternative "
                 f"{labels[least]!r} may have missed one"
             )
-        elif few and check.scarce[c]:
+        elif few and scarce[c]:
             yield "there are too few successes or failures"
         elif few and _shape_is_hidden(view.tally):
             yield _SKEWNESS_CANNOT_SHOW

@@ -25,8 +25,10 @@ from argbest.core import tally as tallies
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import Belief, shocks_of
+from argbest.core.blocks import square_root
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
+from argbest.core.outcomes import of_each_sum, sums_of
 from argbest.core.question import BEST, Question
 from argbest.core.questions import drawn
 from argbest.core.questions.contexts import NamesContrastsByDraws
@@ -197,9 +199,7 @@ def foreseen(view: "View", target: float, *, worst: bool = False, delta: float =
 
 
 def is_quick(view: "View") -> bool:
-    """Return whether a forecast is quick, and at least one value was told; with limits there is none."""
-    if view.problem.limits:
-        return False
+    """Return whether a forecast is quick, and at least one value was told."""
     observed = int((view.tally.count > 0).sum())
     return 0 < observed * view.tally.count.size <= _QUICK_SIZE and n_paths(view) > 0
 
@@ -238,9 +238,8 @@ def _paths(
     setting, out, begun = shown_to_policies(view.setting), view.ruled_out, view.n_replications
     roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
-    truth = certificate.certainty.draw(certificate.normals[:NORMALS])[:n]
-    tally = tiled(view.tally, n)
-    belief = view.model.posterior(tally, setting, tiled(view.knowledge.params, n))
+    begin = Beginning.of(view, certificate, n)
+    truth, tally, belief = begin.truth, begin.tally, begin.belief
     right = _probability(certificate.question, out, certificate.delta, target)
     growth = _LOOK if _by_draws(certificate.question) else 1.0  # draws take longer: a look now and then
     behind = _score(right(belief)) - _score(certificate.pcs)
@@ -262,8 +261,9 @@ def _paths(
         draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
         batch = view.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
-        belief, value, m = next_replications(belief, decision, truth, further, generator.standard_normal(n))
-        tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))
+        normals = begin.normals(generator)
+        belief, value, m = next_replications(belief, decision, truth, further, normals)
+        tally = tallies.add(tally, decision, value[..., 0], n=m, m2=(m - 1) * at(belief.noise, decision))
         further = further + m
         if further.mean() < due:
             continue
@@ -274,31 +274,68 @@ def _paths(
     return np.array(looks), np.array(claims)
 
 
-def next_replications(
-    belief: Any, decision: Decision, truth: Array, further: IntArray, normals: Array
-) -> tuple[Any, Array, IntArray]:
-    """Return the belief after the next replications of a pair on every path, their mean and their number.
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """Where paths begin: what is taken for the truth, and what is known of it; path is the first axis."""
 
-    A thirtieth of the further replications so far. Where alternatives share noise, as many as there are up to
+    truth: Array  # [path, sum, alternative, context]
+    tally: tallies.Tally  # of the goal
+    belief: Belief
+    root: Array  # of the correlation of the noise of all sums, [sum, sum]
+
+    @classmethod
+    def of(cls, view: "View", certificate: Certificate, n: int) -> "Beginning":
+        """Return the beginning of n paths: each has a joint draw for the truth."""
+        drawn, basis = certificate.certainty.draw(certificate.normals[:NORMALS])[:n], view.setting.basis
+        tallied = [tiled(tally, n) for tally in view.tallies]
+        sums = [
+            view.model.posterior(tally, view.setting, tiled(params, n))
+            for tally, params in zip(tallied, view.knowledge.learned.params, strict=True)
+        ]
+        shared = view.inference.shared_noise
+        root = np.eye(1) if shared is None else square_root(shared.correlation)
+        return cls(basis.sums_of_outcomes(drawn), tallied[0], basis.belief(sums), root)
+
+    def normals(self, generator: np.random.Generator) -> Array:
+        """Return the noise of one replication of every path, [path, sum]."""
+        return np.asarray(generator.standard_normal(self.truth.shape[:2]) @ self.root)
+
+
+def next_replications(
+    belief: Belief, decision: Decision, truth: Array, further: IntArray, normals: Array
+) -> tuple[Belief, Array, IntArray]:
+    """Return the belief after the next replications of a pair on every path, their means and their number.
+
+    ``truth`` is [path, sum, alternative, context], ``normals`` and the means [path, sum]. There are a
+    thirtieth of the further replications so far. Where alternatives share noise, as many as there are up to
     the next of fixed numbers, a fifth apart: all pairs then group their replications alike, and the mean of a
     group shares noise with that of another as single replications do.
     """
-    shocks = shocks_of(belief)
-    if shocks is None:
-        m = 1 + further // _DECISIONS_PER_GROWTH
-        value = at(truth, decision) + np.sqrt(at(belief.noise, decision) / m) * normals
-        return belief.update(decision, value, m), value, m
-    starts = _starts(int(shocks.following.max()) + 1)
-    begun = at(shocks.following, decision)
-    group = np.searchsorted(starts, begun, "right") - 1
-    m, number = starts[group + 1] - begun, starts[group]
-    seen = shocks.contrast(decision, number)
-    there = (np.arange(len(m))[:, None], seen.alternative, decision.context[:, None])
-    value = seen.shown + np.sum(seen.weight * truth[there], axis=-1) + np.sqrt(seen.noise / m) * normals
-    later = belief.update_common(decision, number, value, m)
-    following = later.shocks.following.copy()
-    following[cell(decision, following.shape)] = starts[group + 1]
-    return replace(later, shocks=replace(later.shocks, following=following)), value, m
+    sharing = next(filter(None, map(shocks_of, sums_of(belief))), None)
+    if sharing is None:
+        group, m = further, 1 + further // _DECISIONS_PER_GROWTH
+    else:
+        starts = _starts(int(sharing.following.max()) + 1)
+        group = np.searchsorted(starts, at(sharing.following, decision), "right") - 1
+        m = starts[group + 1] - at(sharing.following, decision)
+    means = np.empty(normals.shape)
+
+    def later(i: int, one: Any) -> Any:
+        shocks, own = shocks_of(one), truth[:, i]
+        if shocks is None:
+            means[:, i] = at(own, decision) + np.sqrt(at(one.noise, decision) / m) * normals[:, i]
+            return one.update(decision, means[:, i], m)
+        number = starts[group]
+        seen = shocks.contrast(decision, number)
+        there = (np.arange(len(m))[:, None], seen.alternative, decision.context[:, None])
+        told = np.sum(seen.weight * own[there], axis=-1)
+        means[:, i] = seen.shown + told + np.sqrt(seen.noise / m) * normals[:, i]
+        found = one.update_common(decision, number, means[:, i], m)
+        following = found.shocks.following.copy()
+        following[cell(decision, following.shape)] = starts[group + 1]
+        return replace(found, shocks=replace(found.shocks, following=following))
+
+    return of_each_sum(belief, later), means, m
 
 
 def _starts(beyond: int) -> IntArray:

@@ -1,17 +1,18 @@
 """Tidy frames of a study's trials, observations, allocation and selections, in the user's units and sign."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from argbest.answers import doubts
-from argbest.answers.reported import reported_mean
-from argbest.core.arrays import AnyArray, BoolArray, IntArray
-from argbest.core.belief import of_selected
+from argbest.answers.reported import reported_interval, reported_mean
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import Belief, of_selected
 from argbest.core.certificate import Certificate
-from argbest.core.limits import NONE
+from argbest.core.limits import NONE, nearness
+from argbest.core.states import INTERVAL, NO_FEASIBLE
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.texts import chance as in_digits
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 RESPONSE = "response."  # before the name of a response whose column would be called as another one
 NO_ANSWER = "no answer: every alternative failed here"
-_NUMBER_COLUMNS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
+_NUMBER_COLUMNS = ("mean", "gap", "gap_sd", "p_best", "p_feasible", "expected_loss", "low", "high")
 _RIVAL_COLUMNS = ("runner_up", "gap", "gap_sd")
 
 
@@ -87,12 +88,45 @@ def of_allocation(view: "View") -> pd.DataFrame:
     return frame
 
 
+class ResponseMeans(NamedTuple):
+    """What is believed of the mean of one response, in the user's sign, [..., alternative, context]."""
+
+    name: str
+    mean: Array
+    sd: Array
+    ends: tuple[float, float] | None  # between which all values lie: means are reported within them
+
+    @classmethod
+    def of(cls, view: "View", response: int, belief: Belief) -> "ResponseMeans":
+        """Return what this belief says of a response, by its place, of which the view asks alone."""
+        name, ends = view.problem.responses[response], view.problem.range_of(response)
+        sd = np.sqrt(belief.var)
+        return cls(name, view.problem.sign * belief.mean, sd, (0.0, 1.0) if view.rate else ends)
+
+    def reported(self, of_chosen: Callable[[Array], Array]) -> tuple[Array, Array, Array]:
+        """Return mean, and both ends of the 90 % interval, of what is chosen."""
+        low, width = (0.0, 1.0) if self.ends is None else (self.ends[0], self.ends[1] - self.ends[0])
+        mean, sd = (of_chosen(self.mean) - low) / width, of_chosen(self.sd) / width
+        rate = self.ends is not None
+        found = reported_mean(mean, sd, rate=rate), *reported_interval(mean, sd, INTERVAL, rate=rate)
+        first, below, above = (low + width * each for each in found)
+        return first, below, above
+
+
+def of_responses(view: "View", said: Callable[["View"], Belief]) -> tuple[ResponseMeans, ...]:
+    """Return the means of all responses, where there are several, by what is ``said`` of each alone."""
+    if len(view.problem.responses) < 2:
+        return ()
+    return tuple(ResponseMeans.of(each, i, said(each)) for i, each in enumerate(view.responses))
+
+
 def selection(view: "View", delta: float) -> pd.DataFrame:
     """Return the selections of a study, one row per context; a note says why one is not called sure."""
 
     def made() -> pd.DataFrame:
         known = view.problem.contexts, view.certificate(), view.ruled_out
-        frame = of_selection(view.problem, *known, delta, rate=view.rate)
+        responses = of_responses(view, lambda each: each.knowledge.belief)
+        frame = of_selection(view.problem, *known, delta, rate=view.rate, responses=responses)
         return _with_doubts(frame, view, delta)
 
     return view.inference.once(("selection", delta), made).copy()
@@ -106,57 +140,99 @@ def of_selection(
     delta: float,
     *,
     rate: bool,
+    responses: Sequence[ResponseMeans] = (),
 ) -> pd.DataFrame:
     """Return one row per context: the selected alternative, its rival, and how sure the choice is.
 
     The rival is the alternative with the next largest P(best). The belief of the certificate is one
     `among_the_rest`, without the pairs ``ruled_out``. Notes tell of these, and where the rival is even
     likelier to be the best than the selected one. Within ``delta`` of the best counts as equal. Means of a
-    ``rate`` are reported within 0 and 1.
+    ``rate`` are reported within 0 and 1. With limits nothing is selected where that loses least on average:
+    p_best is then the probability that no alternative keeps them. Of several ``responses`` the means of the
+    selected alternative follow, with the ends of 90 % intervals.
     """
     belief = certificate.belief
-    chosen, rival = certificate.choice, certificate.runner_up
+    chosen, rival = certificate.choice.ravel(), certificate.runner_up
     axis, frame = problem.alternatives, contexts.frame()
-    labels = axis.labels
-    frame["selected"] = [None if k == NONE else labels[k] for k in chosen.ravel()]
+    labels, none = axis.labels, chosen == NONE
+    frame["selected"] = _of_chosen(labels, chosen)
     behind = axis.columns if axis.named or len(axis.columns) > 1 else {}  # else the label is the value itself
-    for name, values in behind.items():
-        frame[f"selected.{name}"] = [None if k == NONE else values[k] for k in chosen.ravel()]
+    for name, held in behind.items():
+        frame[f"selected.{name}"] = _of_chosen(held, chosen)
     frame["runner_up"] = [labels[k] for k in rival.ravel()]
-    none, chosen = chosen == NONE, np.maximum(chosen, 0)
-    mean, sd = of_selected(belief.mean, chosen), np.sqrt(of_selected(belief.var, chosen))
-    frame["mean"] = reported_mean(problem.sign * mean, sd, rate=rate).ravel()
-    frame["gap"] = (mean - of_selected(belief.mean, rival)).ravel()
-    frame["gap_sd"] = np.sqrt(of_selected(belief.difference_var(chosen), rival)).ravel()
+    there = np.maximum(certificate.choice, 0)
+
+    def of_chosen(table: Array) -> Array:
+        return np.where(none, np.nan, of_selected(table, there).ravel())
+
+    mean, sd = of_chosen(belief.mean), np.sqrt(of_chosen(belief.var))
+    frame["mean"] = reported_mean(problem.sign * mean, sd, rate=rate)
+    frame["gap"] = mean - of_selected(belief.mean, rival).ravel()
+    gap_sd = np.sqrt(of_selected(belief.difference_var(there), rival)).ravel()
+    frame["gap_sd"] = np.where(none, np.nan, gap_sd)
     frame["p_best"] = certificate.pcs.ravel()
     if problem.limits:
         frame["p_feasible"] = certificate.p_feasible.ravel()
     frame["expected_loss"] = certificate.expected_loss.ravel()
     frame["state"] = certificate.states(delta).ravel()
-    for name in ("mean", "gap", "gap_sd") if none.any() else ():
-        frame[name] = frame[name].where(~none.ravel())
+    for each in responses:
+        for end, column in zip(("mean", "low", "high"), each.reported(of_chosen), strict=True):
+            frame[f"{end}.{each.name}"] = column
     if ruled_out is not None:
         frame = _noted(frame, labels, _rows(ruled_out))
     return _with_notes(frame, likelier(problem, certificate))
 
 
-def likelier(problem: Problem, certificate: Certificate) -> list[str]:
-    """Return, per context, which alternative is likelier to be the best than the selected one; "" if none.
+def _of_chosen(held: Sequence[Any], chosen: IntArray) -> "pd.Series[Any]":
+    """Return the entries of the chosen alternatives, None where none is chosen."""
+    found = [None if k == NONE else held[k] for k in chosen.tolist()]
+    return pd.Series(found, dtype=object if NONE in chosen else None)
 
-    The largest mean is selected, which is not always the largest P(best).
+
+def likelier(problem: Problem, certificate: Certificate) -> list[str]:
+    """Return, per context, what is likelier to be right than what is selected; "" if nothing is.
+
+    The largest mean is selected, which is not always the largest P(best); with limits what loses least. Where
+    that is to choose none, it says which alternative is nearest to keeping the limits.
     """
-    labels, chosen = problem.alternatives.labels, certificate.choice
-    why = "loses less on average" if problem.limits else "has the better mean"
-    differs = (certificate.likeliest != chosen) & (certificate.selected >= 0)
-    chance = of_selected(certificate.best_probability, certificate.likeliest)
-    return [
-        f"{labels[other]} is more likely the best ({in_digits(p)}), but {labels[own]} {why}"
-        if elsewhere
-        else ""
-        for elsewhere, other, own, p in zip(
-            differs.ravel(), certificate.likeliest.ravel(), chosen.ravel(), chance.ravel(), strict=True
-        )
-    ]
+    labels, chosen = problem.alternatives.labels, certificate.choice.ravel()
+    answered = (certificate.selected >= 0).ravel()
+    other, chance = certificate.likeliest.ravel(), certificate.best_probability
+    p_other = of_selected(chance, certificate.likeliest).ravel()
+    if certificate.options is None:
+        return [
+            f"{labels[k]} is more likely the best ({in_digits(p)}), but {labels[own]} has the better mean"
+            if there and k != own
+            else ""
+            for k, own, p, there in zip(other, chosen, p_other, answered, strict=True)
+        ]
+    feasible, near = _rows(certificate.options.feasible[..., :-1, :]), _rows(nearness(certificate.belief))
+    p_none, p_own = certificate.p_none_feasible.ravel(), certificate.pcs.ravel()
+    known = ~np.isnan(p_own)
+    notes = []
+    for c, own in enumerate(chosen.tolist()):
+        k, p = int(other[c]), float(p_other[c])
+        if not known[c]:
+            notes.append("")
+        elif own == NONE:
+            nearest = int(near[c].argmax())
+            notes.append(
+                f"nearest to keeping the limits: {labels[nearest]} (P(feasible) "
+                f"{in_digits(feasible[c, nearest])})"
+            )
+        elif p_none[c] > max(p_own[c], p):
+            notes.append(
+                f"that none keeps the limits is more likely ({in_digits(p_none[c])}), but {labels[own]} "
+                "loses less on average"
+            )
+        elif k != own and p > p_own[c]:
+            notes.append(
+                f"{labels[k]} is more likely the best ({in_digits(p)}), but {labels[own]} loses less on "
+                "average"
+            )
+        else:
+            notes.append("")
+    return notes
 
 
 def _with_notes(frame: pd.DataFrame, notes: Sequence[str]) -> pd.DataFrame:
@@ -179,10 +255,16 @@ def _with_doubts(frame: pd.DataFrame, view: "View", delta: float) -> pd.DataFram
 
 
 def of_probabilities(problem: Problem, contexts: Axis, certificate: Certificate) -> pd.DataFrame:
-    """Return one row per context and one column per alternative: the probability of being best."""
+    """Return one row per context and one column per alternative: the probability of being best.
+
+    With limits a last column has the probability that no alternative keeps them: rows sum to 1.
+    """
     index = _indexed(contexts.frame(), len(contexts.frame().columns)).index
     probability = _rows(certificate.best_probability)
-    return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=index)
+    frame = pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=index)
+    if problem.limits:
+        frame[NO_FEASIBLE] = certificate.p_none_feasible.ravel()
+    return frame
 
 
 def indexed_by_context(selection: pd.DataFrame) -> pd.DataFrame:
@@ -206,7 +288,7 @@ def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray) -> pd.D
     left = np.sum(~out, axis=1)
     for name in frame.columns[list(frame.columns).index("selected") :]:
         missing = left < (2 if name in _RIVAL_COLUMNS else 1)
-        if missing.any() and name in _NUMBER_COLUMNS:
+        if missing.any() and name.partition(".")[0] in _NUMBER_COLUMNS:
             frame[name] = frame[name].where(~missing)
         elif missing.any():
             frame[name] = frame[name].astype(object).where(~missing, None)

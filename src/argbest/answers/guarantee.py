@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.limits import NONE
 from argbest.options import ALPHA
-from argbest.study import assumptions, separations
-from argbest.study.assumptions import Assumption
+from argbest.study import separations
+from argbest.study.assumptions import Assumed, Assumption
 from argbest.study.separations import InOrder
 from argbest.texts import Sentences
 
@@ -35,6 +34,12 @@ class Guarantee(Sentences):
     within ``delta``, or with a ``delta`` of 0 a lead above 0. These hold in each context by itself; columns
     that end with ``_all`` hold in all contexts at once. ``replications`` were counted. How far ``lower`` is
     above 0 is a reserve: that the lead is so large has confidence 1 − 2 alpha.
+
+    With limits ``feasible`` says whether the selected alternative is certified to keep all of them.
+    ``certified`` needs that, and the others are those that may keep the limits: one that is certified to
+    break them is no rival. Where none is selected it says that every alternative is certified to break one.
+    All of it holds together with confidence 1 − alpha: a context with K alternatives and m limits has
+    K − 1 + m bounds that could fail, and each has that share of alpha (`argbest.study.separations`).
     """
 
     alpha: float
@@ -43,12 +48,12 @@ class Guarantee(Sentences):
     assumption: str  # follows "for": "normal rewards"
     frame: "pd.DataFrame"
     notes: tuple[str, ...]  # what was not counted, where a bound is withheld, and why
+    answered: BoolArray  # [context]: whether there is an answer at all
 
     @property
     def certified(self) -> bool:
         """Whether all contexts that have an answer are certified at once."""
-        answered = self.frame["selected"].notna()
-        return bool(answered.any() and self.frame["certified_all"][answered].all())
+        return bool(self.answered.any() and self.frame["certified_all"][self.answered].all())
 
     @property
     def n_certified(self) -> int:
@@ -67,6 +72,8 @@ class Guarantee(Sentences):
 
     def __str__(self) -> str:
         claim = f"within {self.delta:g} of the best" if self.delta else "best"
+        if "feasible" in self.frame.columns:
+            claim += " of those that keep the limits"
         n, sure = len(self.frame), f"confidence {_confidence(self.alpha)}"
         if n == 1:
             yet = "" if self.certified else "not yet "
@@ -79,20 +86,27 @@ class Guarantee(Sentences):
 def of_study(view: "View", alpha: float, delta: float, assume: str | None = None) -> Guarantee:
     """Return what is guaranteed of a study's selections."""
     problem, answered, selected = view.problem, separations.answered(view), view.choice
-    assumed = assumptions.of_rewards(view.reward_range, assume)
-    each, together = (separations.leads(view, a, assumed) for a in (alpha, alpha / problem.n_contexts))
-    counted = view.in_order
+    assumed = view.assumed(assume)
+    each, together = (separations.claims(view, a, assumed) for a in (alpha, alpha / problem.n_contexts))
+    counted, none = view.in_order, selected < 0
     frame = problem.contexts.frame()
-    frame["selected"] = _labels(view, selected, answered & (selected != NONE))
-    frame["rival"] = _labels(view, np.argmin(each, axis=0), answered & np.isfinite(each.min(axis=0)))
-    for end, bounds in (("", each), ("_all", together)):
-        lower = np.where(answered, bounds.min(axis=0), np.nan)
+    frame["selected"] = _labels(view, selected, answered & ~none)
+    closest = np.argmin(each.lower, axis=0)
+    frame["rival"] = _labels(view, closest, answered & np.isfinite(each.lower.min(axis=0)))
+    for end, found in (("", each), ("_all", together)):
+        lower = np.where(answered, found.lower.min(axis=0), np.nan)
         frame[f"lower{end}"] = lower
-        frame[f"smallest_delta{end}"] = np.maximum(-lower, 0.0)
-        frame[f"certified{end}"] = separations.reached(lower, delta)
+        frame[f"smallest_delta{end}"] = np.where(found.kept, np.maximum(-lower, 0.0), np.inf)
+        frame[f"certified{end}"] = found.reached(delta) & answered
+        if problem.limits:
+            frame[f"feasible{end}"] = found.kept & answered & ~none
     frame["replications"] = counted.count.sum(axis=0)
-    notes = [*_notes(view, counted), *_withheld(view, alpha, each, selected, assumed)]
-    return Guarantee(alpha, delta, assumed.name, str(assumed), frame, tuple(notes))
+    notes = [
+        *_notes(view, counted),
+        *_withheld(view, alpha, each.lower, np.maximum(selected, 0), assumed.goal),
+        *_withheld_slacks(view, alpha, assumed),
+    ]
+    return Guarantee(alpha, delta, assumed.name, str(assumed), frame, tuple(notes), answered)
 
 
 def planned(view: "View") -> Guarantee:
@@ -121,8 +135,6 @@ def _labels(view: "View", positions: IntArray, known: BoolArray) -> "pd.Series[A
 def _notes(view: "View", counted: InOrder) -> list[str]:
     """Return sentences on what was not counted, and on what should be known."""
     notes, told = [], view.n_replications
-    if view.problem.limits:
-        notes.append("Nothing is certified: limits are not counted in a guarantee yet.")
     if counted.summarised:
         notes.append(
             f"{counted.summarised} replications told as summaries have no order and are not counted."
@@ -145,9 +157,32 @@ def _notes(view: "View", counted: InOrder) -> list[str]:
     return notes
 
 
+def _withheld_slacks(view: "View", alpha: float, assumed: Assumed) -> list[str]:
+    """Return sentences on limits that have no bound because their values contradict the assumption."""
+    notes = []
+    none, chosen, here = view.choice < 0, np.maximum(view.choice, 0), np.arange(len(view.choice))
+    for i, (limit, own) in enumerate(zip(view.problem.limits, assumed.slacks, strict=True)):
+        if own.reward_range is not None:
+            continue
+        bounds = view.separations.kept(i, alpha, own)[chosen, here]
+        silent = 0
+        for c in np.flatnonzero((bounds == -np.inf) & ~none).tolist():
+            tied, skewed, n = (each[chosen[c]] for each in view.separations.slack_doubts(c, i, alpha))
+            silent += bool(n >= _FEWEST_DIFFERENCES and (tied or skewed))
+        if silent:
+            name = limit.sum.names[0]
+            notes.append(
+                f"In {silent} contexts the values of the limit '{limit}' are too often equal, or too skewed, "
+                f"for normal ones, so there is no bound. If they are 0 or 1, declare rate=[{name!r}] or tell "
+                f"True and False; otherwise give a reward_range={{{name!r}: (low, high)}}, or let each "
+                "replication be the mean of a batch."
+            )
+    return notes
+
+
 def _withheld(view: "View", alpha: float, lower: Array, selected: IntArray, assumed: Assumption) -> list[str]:
     """Return sentences on contexts that have no bound because their values contradict the assumption."""
-    if assumed.reward_range is not None or view.problem.limits:
+    if assumed.reward_range is not None:
         return []
     tied = skewed = 0
     enough = view.in_order.count[selected, np.arange(len(selected))] >= _FEWEST_DIFFERENCES

@@ -52,7 +52,10 @@ class Halving(Sentences):
 
 
 def of_study(view: "View", question: Question) -> Halving | None:
-    """Return how many more replications halve the expected loss; None where it is 0, or that takes long."""
+    """Return how many more replications halve the expected loss; None where it is 0, or that takes long.
+
+    Nor is it said with limits, whose losses need draws of all responses at every look.
+    """
     if view.problem.limits or not forecasting.is_quick(view):
         return None
     return _halving(view, question)
@@ -67,9 +70,8 @@ def _halving(view: "View", question: Question) -> Halving | None:
     roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
     certificate = view.certificate()
-    truth = certificate.certainty.draw(certificate.normals[: forecasting.NORMALS])[:n]
-    tally = forecasting.tiled(view.tally, n)
-    belief = view.model.posterior(tally, view.setting, forecasting.tiled(view.knowledge.params, n))
+    begin = forecasting.Beginning.of(view, certificate, n)
+    truth, tally, belief = begin.truth, begin.tally, begin.belief
     first = float(_losses(question, belief, out, view.problem.weights).mean())
     if first <= 0:
         return None
@@ -82,9 +84,9 @@ def _halving(view: "View", question: Question) -> Halving | None:
         batch = policy.propose(among_the_rest(belief, out), tally, nothing, shown, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         belief, value, m = forecasting.next_replications(
-            belief, decision, truth, further, generator.standard_normal(n)
+            belief, decision, truth, further, begin.normals(generator)
         )
-        tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))
+        tally = tallies.add(tally, decision, value[..., 0], n=m, m2=(m - 1) * at(belief.noise, decision))
         further = further + m
         if further.mean() >= due:
             due = max(due + 1.0, _GROWTH_BETWEEN_LOOKS * due)

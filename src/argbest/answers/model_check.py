@@ -12,6 +12,7 @@ from argbest import streams
 from argbest.answers import discrepancies, objections, shape
 from argbest.answers.discrepancies import FALSE_ALARM
 from argbest.answers.left_out import Relations, by_blocks, exact_at, left_out, relations
+from argbest.checks import one_of
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.common_noise import blocks, counted, likeness
@@ -67,6 +68,7 @@ class ModelCheck(Sentences):
     objections: tuple[str, ...] = ()  # what is affected, the most important first
     remarks: tuple[str, ...] = ()  # how many pairs were checked, and how hyper-parameters were found
     fitted: bool = True  # False where there are too few values for the model: then only rewards are looked at
+    of: str = ""  # the response, or sum of responses, that is looked at, where several are learned
 
     @property
     def n_flagged(self) -> int:
@@ -88,9 +90,10 @@ class ModelCheck(Sentences):
     @property
     def verdict(self) -> str:
         """What the tests say, in a few words; where z-scores are all small, little was put to the test."""
+        model = f"the model of {self.of!r}" if self.of else "the model"
         if not self.fits:
-            return "the model does not fit"
-        return "the model fits" if self.rms >= _HARDLY_TESTED else "no evidence against the model"
+            return f"{model} does not fit"
+        return f"{model} fits" if self.rms >= _HARDLY_TESTED else f"no evidence against {model}"
 
     def __str__(self) -> str:
         beyond = f"{self.n_flagged} of {len(self.pairs)} pairs beyond ±{self.limit:.1f}"
@@ -105,15 +108,36 @@ class ModelCheck(Sentences):
         return " ".join([head, *self.objections, *self.remarks])
 
 
-def of_study(view: "View") -> ModelCheck:
-    """Return the check of a study's model on all that it was told, hyper-parameters kept."""
-    rewards = view.replicates()
+def of_study(view: "View", of: str | None = None) -> ModelCheck:
+    """Return the check of a study's model on all that it was told, hyper-parameters kept.
+
+    Where several sums of responses are learned, as with limits, each has a model of its own. The check is
+    that ``of`` one of them; by default of the first that does not fit, else of the goal.
+    """
+    found = of_sums(view)
+    if of is not None:
+        known = {each.problem.subject: check for each, check in zip(view.sums, found, strict=True)}
+        return known[one_of("of", of, tuple(known))]
+    return next((check for check in found if not check.fits), found[0])
+
+
+def of_sums(view: "View") -> tuple[ModelCheck, ...]:
+    """Return the checks of all sums of responses that are learned, the goal's first."""
+    return view.inference.once("model checks", lambda: tuple(_of_sum(view, i) for i in range(len(view.sums))))
+
+
+def _of_sum(view: "View", place: int) -> ModelCheck:
+    own = view.sums[place]
+    rewards = own.replicates()
     try:
-        params = view.knowledge.params
+        params = own.knowledge.params
     except TooFewDataError as few:
-        return _of_rewards_alone(view.problem, view.tally, rewards, str(few))
-    setting = view.setting
-    return check(view.problem, view.model, setting, view.tally, params, rewards=rewards)
+        found = _of_rewards_alone(own.problem, own.tally, rewards, str(few))
+    else:
+        found = check(
+            own.problem, own.model, own.setting, own.tally, params, rewards=rewards, compared=not place
+        )
+    return replace(found, of=own.problem.subject if len(view.sums) > 1 else "")
 
 
 def _of_rewards_alone(problem: Problem, tally: Tally, rewards: shape.Rewards, why: str) -> ModelCheck:
@@ -144,6 +168,7 @@ def check(
     params: Any,
     *,
     rewards: shape.Rewards | None = None,
+    compared: bool = True,
 ) -> ModelCheck:
     """Return the residual ȳ − μ₋ and z = (ȳ − μ₋)/√(V₋ + σ²/N) of every pair observed, in the user's sign.
 
@@ -159,6 +184,9 @@ def check(
     the noise of others tells. Where they may share some, but none is clearly seen, alternatives may be off
     together by noise alone, and nothing is made of it. Where the model has a noise level per pair, σ² is
     that of the scatter within pairs, and z is a normal score (`_scored`).
+
+    Rewards by which alternatives are not ``compared`` with each other, but with a bound, are not looked at
+    for too few successes or failures among the best.
     """
     wanted, single = _spread(tally.count > 0), shape.of_rewards(rewards or {}, tally)
     own = _noise_per_pair(model)
@@ -186,7 +214,7 @@ def check(
         noise.p_value,
         discrepancies.steps(problem, scores, sd, related, FALSE_ALARM, shared=together),
         single,
-        shape.scarce(found.belief, tally) if single.rate else np.zeros(tally.shape[1], bool),
+        shape.scarce(found.belief, tally) if single.rate and compared else np.zeros(tally.shape[1], bool),
     )
     return replace(
         checked,

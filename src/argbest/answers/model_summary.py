@@ -73,7 +73,32 @@ class ModelSummary(Sentences):
 
 
 def of_study(view: "View") -> ModelSummary:
-    """Return what the model of a study found in all that the study was told."""
+    """Return what the model of a study found in all that the study was told.
+
+    Of several sums of responses one after the other: rows of the frames say ``of`` which.
+    """
+    if len(view.sums) == 1:
+        return _of_sum(view.sums[0])
+    parts = {each.problem.subject: _of_sum(each) for each in view.sums}
+
+    def joined(name: str) -> pd.DataFrame:
+        frames = [getattr(part, name).assign(of=of) for of, part in parts.items()]
+        whole: pd.DataFrame = pd.concat(
+            [each for each in frames if len(each)] or frames[:1], ignore_index=True
+        )
+        whole.insert(0, "of", whole.pop("of"))
+        return whole
+
+    said = (
+        f"Of {of}: {sentence[0].lower()}{sentence[1:]}" if not i else sentence
+        for of, part in parts.items()
+        for i, sentence in enumerate(part.sentences)
+    )
+    return ModelSummary(joined("effects"), joined("parts"), joined("lengthscales"), tuple(said))
+
+
+def _of_sum(view: "View") -> ModelSummary:
+    """Return what the model found in one sum of responses."""
     learned, out = view.knowledge, view.ruled_out
     mean = learned.belief.mean
     if out is not None:  # of these some models say nothing

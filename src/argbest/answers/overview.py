@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,17 +13,11 @@ from argbest.answers import doubts, guarantee, model_summary
 from argbest.checks import whole
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
 from argbest.core.certificate import Certificate
-from argbest.core.outcomes import shared_noise, with_shared_noise
-from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL, counts
-from argbest.core.tally import Tally
-from argbest.engine import step
 from argbest.errors import TooFewDataError
 from argbest.jsonable import value
-from argbest.models.base import together
 from argbest.simulators.program import COMMAND
 from argbest.storage.base import Worker
-from argbest.study.learning import integrated_by_seed
 from argbest.study.trial import Records, Trials
 from argbest.study.workers import alive
 
@@ -195,24 +189,17 @@ def history(view: "View", *, points: int = 12) -> pd.DataFrame:
     ruled out today never had a value, so they are out all along.
     """
     whole("points", points, at_least=1, at_most=10**4)
-    model, setting = view.model, view.setting
-    today, out = view.certificate(), view.ruled_out
-    rows, n = [], view.records.columns["n"]
-    params: tuple[Any, ...] | None = None
-    looks = checkpoints(view.problem.shape, _pairs(view.trials, view.records), n, points, out)
+    rows, params, n = [], None, view.records.columns["n"]
+    pairs = _pairs(view.trials, view.records)
+    looks = checkpoints(view.problem.shape, pairs, n, points, view.ruled_out)
     for n_records in looks[:-1].tolist():
-        tallies = view.tallies_after(n_records)
+        then = view.inference_after(n_records, params)
         try:
-            learned = step.learn(model, setting, tallies, before=params)
+            params = then.knowledge.learned.params
         except TooFewDataError:
             continue
-        params = learned.params
-        unsure = integrated_by_seed(model, tallies, setting, learned, view.seed, out)
-        shared = shared_noise(tallies, learned.belief)
-        mixture = None if unsure is None else together(unsure, shared, out)
-        belief = among_the_rest(with_shared_noise(learned.belief, shared), out)
-        rows.append(_row(tallies[0], replace(today, belief=belief, mixture=mixture)))
-    return pd.DataFrame([*rows, _row(view.tally, today)])
+        rows.append(_row(sum(n[:n_records]), then.certificate(0.0, integrate=True)))
+    return pd.DataFrame([*rows, _row(view.n_replications, view.certificate())])
 
 
 def checkpoints(
@@ -256,13 +243,13 @@ def _pairs(trials: Trials, records: Records) -> list[tuple[int, int]]:
     return [trials.pair(trial) for trial in records.columns["trial"]]
 
 
-def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:
+def _row(replications: int, certificate: Certificate) -> dict[str, float]:
     loss, weights = certificate.drawn_losses, certificate.counted
     tails = [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2]
-    right = np.quantile((loss <= 0) @ weights, tails, method="inverted_cdf")
+    right = np.quantile(certificate.right_in_draws @ weights, tails, method="inverted_cdf")
     cost = np.quantile(loss @ weights, tails, method="inverted_cdf")
     values = certificate.pcs_e, *right, certificate.pcs_m, certificate.p_all, certificate.eoc, *cost
     return {
-        "replications": int(tally.count.sum()),
+        "replications": int(replications),
         **dict(zip(_HISTORY_COLUMNS, map(float, values), strict=True)),
     }

@@ -9,7 +9,7 @@ import pandas as pd
 from argbest.answers import doubts
 from argbest.answers.answering import Answer
 from argbest.answers.reported import reported_interval, reported_mean
-from argbest.core.arrays import Array
+from argbest.core.arrays import Array, IntArray
 from argbest.core.goals import Goal, Limit
 from argbest.core.pareto import Pareto, non_dominated
 from argbest.core.states import INTERVAL, LEVEL, OPEN, SURE
@@ -156,7 +156,9 @@ def _stays(draws: Array, view: "View") -> Array:
     return non_dominated(draws, view.ruled_out).astype(float)
 
 
-def _table(view: "View", joint: "View", goals: tuple[Goal, ...], likely: Array, order: Array) -> pd.DataFrame:
+def _table(
+    view: "View", joint: "View", goals: tuple[Goal, ...], likely: Array, order: IntArray
+) -> pd.DataFrame:
     """Return a row per context and alternative, in every context the likeliest first."""
     problem = view.problem
     k, c = order.T.ravel(), np.repeat(np.arange(problem.n_contexts), problem.n_alternatives)

@@ -14,11 +14,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from argbest import streams
 from argbest.answers.reported import reported_interval, reported_mean
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, of_selected
+from argbest.core.belief import Belief, SeveralOutcomes, of_selected
 from argbest.core.certainty import Certainty
-from argbest.core.certificate import Certificate
+from argbest.core.certificate import Certificate, DrawnOptions
+from argbest.core.question import HasLimits
+from argbest.core.questions.contexts import of_table
 from argbest.core.setting import among_the_rest
 from argbest.core.two_stage import completed, coordinates, ends, estimator
 from argbest.errors import ExtrapolationNotice
@@ -36,6 +40,7 @@ _MOST_POINTS = 150  # contexts of several coordinates
 _MOST_CELLS = 12_000  # alternatives by contexts: what a page has room for
 _FEWEST_POINTS = 33  # contexts, however many alternatives there are
 _FEWEST_STOPS = 4  # values of a number between which a page may interpolate
+_DRAWS = 2048  # joint draws at every context by itself, with limits
 _MOST_NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
 
 
@@ -82,16 +87,15 @@ def posterior(view: View, contexts: object = None, *, level: float | None = None
     problem = view.problem
     if contexts is None:
         rows, belief = problem.contexts, view.knowledge.belief
-        chance = view.certificate().best_probability
-        tables = [belief.mean, belief.var, belief.noise, chance]
+        certificate = view.certificate()
+        tables = [belief.mean, belief.var, belief.noise, *_chances(certificate)]
     else:
         rows = problem.contexts.rows(contexts)
         belief = model_at(view, rows)
-        chance = certificate_at(view, rows).best_probability
-        given = (belief.mean, belief.var, belief.noise, chance)
+        given = (belief.mean, belief.var, belief.noise, *_chances(certificate_at(view, rows)))
         tables = [np.moveaxis(each[..., 0], 0, -1) for each in given]  # of [context, alternative, 1]
         warn_of_the_unknown(view, rows)
-    mean, var, noise, chance = (each.ravel() for each in tables)
+    mean, var, noise, chance, kept = (each.ravel() for each in tables)
     k, c = np.indices((problem.n_alternatives, len(rows))).reshape(2, -1)
     frame = pd.concat([problem.alternatives.frame(k), rows.frame(c)], axis=1)
     mean, sd = problem.sign * mean, np.sqrt(var)
@@ -99,7 +103,15 @@ def posterior(view: View, contexts: object = None, *, level: float | None = None
     if level is not None:
         frame["low"], frame["high"] = reported_interval(mean, sd, level, rate=view.rate)
     frame["noise_sd"], frame["p_best"] = np.sqrt(noise), chance
+    if problem.limits:
+        frame["p_feasible"] = kept
     return frame
+
+
+def _chances(certificate: Certificate) -> tuple[Array, Array]:
+    """Return P(best), and P(all limits are kept), of every alternative."""
+    chance, options = certificate.best_probability, certificate.options
+    return chance, np.ones(chance.shape) if options is None else options.feasible[..., :-1, :]
 
 
 def knows_new_contexts(view: View) -> bool:
@@ -132,17 +144,40 @@ def warn_of_the_unknown(view: View, rows: Axis) -> None:
 
 
 def certificate_at(view: View, rows: Axis, *, integrate: bool = True) -> Certificate:
-    """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others."""
-    out, points = ruled_out_at(view, rows), view.inference.integrated if integrate else None
-    mixture = None if points is None else points.at(_separation(view, rows), out)
-    belief = among_the_rest(model_at(view, rows), out)
+    """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others.
+
+    With limits they follow from joint draws at every row by itself, in which errors of different responses
+    are taken for independent; at the contexts of the study it is what the study says.
+    """
+    out, points = ruled_out_at(view, rows), view.inference.integrated_sums if integrate else None
+    mixture = None if points is None else models.together_at(points, _separation(view, rows), out)
+    belief = among_the_rest(outcomes_at(view, rows), out)
     answered = None if out is None else np.any(~out, axis=-2)
-    own = OwnContexts(
-        belief if mixture is None else mixture,
-        view.certificate(integrate=integrate),
-        _own_context(view, rows),
-    )
-    return Certificate(belief, np.ones(1), np.empty((0, *belief.mean.shape)), 0.0, answered, mixture, own)
+    study = view.certificate(integrate=integrate)
+    question, normals = of_table(view.question), np.empty((0, *belief.mean.shape))
+    if offers(question, HasLimits):
+        question = question.elsewhere(study.belief)
+        normals = _normals(view, belief, len(rows))
+    own = OwnContexts(belief if mixture is None else mixture, study, _own_context(view, rows))
+    return Certificate(belief, np.ones(1), normals, 0.0, answered, mixture, own, question=question)
+
+
+def _normals(view: View, belief: Belief, n_rows: int) -> Array:
+    """Return the normals of joint draws, the same at every row, [draw, row, layer, alternative, 1]."""
+    layers = belief.layers if offers(belief, SeveralOutcomes) else 1
+    shape = (_DRAWS, 1, layers, belief.mean.shape[-2], 1)
+    numbers = streams.generator(view.seed, streams.Purpose.CERTIFICATE).standard_normal(shape)
+    return np.broadcast_to(numbers, (shape[0], n_rows, *shape[2:]))
+
+
+def outcomes_at(view: View, rows: Axis) -> Belief:
+    """Return what the model says of the contexts: of the goal, with limits of all outcomes."""
+    separation, params = _separation(view, rows), view.knowledge.learned.params
+    sums = [
+        view.model.predict(tally, view.setting, own, separation)
+        for tally, own in zip(view.tallies, params, strict=True)
+    ]
+    return view.setting.basis.belief(sums)
 
 
 @dataclass(frozen=True)
@@ -182,6 +217,23 @@ class OwnContexts:
         """Return draws of all rewards."""
         return self.anywhere.draw(normals)
 
+    def options(self, found: DrawnOptions) -> DrawnOptions:
+        """Return what is said of all options, with limits, [row, option, 1]."""
+        here, there = self._same()
+        own = self.study.options
+        if own is None or not len(here):
+            return found
+        tables = []
+        for table, known in zip(found, own, strict=True):
+            table = table.copy()
+            table[here, :, 0] = known[:, there].T
+            tables.append(table)
+        return DrawnOptions(*tables)
+
+    def within(self, found: Array, choice: IntArray, delta: float) -> Array:
+        """Return P(the choice is within delta of the best), with limits, [row, 1]."""
+        return self._as_in_the_study(found, choice, self.study.within(delta))
+
     def _same(self) -> tuple[IntArray, IntArray]:
         """Return the rows that are contexts of the study, and which these are."""
         here = np.flatnonzero(self.context >= 0)
@@ -190,7 +242,7 @@ class OwnContexts:
     def _as_in_the_study(self, found: Array, selected: IntArray, own: Array) -> Array:
         """Return the numbers, the study's ``own`` [context] where the same alternative is selected."""
         here, there = self._same()
-        same = self.study.selected[there] == selected[here, 0]
+        same = self.study.choice[there] == selected[here, 0]
         found = found.copy()
         found[here[same], 0] = own[there[same]]
         return found
@@ -203,7 +255,7 @@ def _own_context(view: View, rows: Axis) -> IntArray:
 
 
 def model_at(view: View, rows: Axis) -> Belief:
-    """Return what the model says of the contexts, whether or not all of it can be selected."""
+    """Return what the model says of the goal at the contexts, whether or not all of it can be selected."""
     params, setting = view.knowledge.params, view.setting
     return view.model.predict(view.tally, setting, params, _separation(view, rows))
 
@@ -242,6 +294,8 @@ def prediction_kit(view: View) -> Plain:
     ``expected_loss``, and [context][alternative] ``mean``, ``sd`` and ``probability`` of being the best.
     Means count so that larger is better; ``sign`` turns them back. Those of a rate are shown within 0 and 1,
     as ``reported``. ``ruled_out`` lists what cannot be selected, context by context; None where all can.
+    With limits ``feasible`` [context][alternative] is P(all are kept), ``none`` [context] P(by none), and
+    ``selected`` -1 where none is chosen; without limits both are None.
     """
     stops = _stops(view) if knows_new_contexts(view) else None
     axis = view.problem.contexts
@@ -276,6 +330,8 @@ class _Answers(NamedTuple):
     sd: Array
     probability: Array
     ruled_out: BoolArray
+    feasible: Array  # P(all limits are kept), [context, alternative]
+    none: Array  # P(no alternative keeps them), [context]
 
 
 def _at_own_contexts(view: View) -> _Answers:
@@ -292,12 +348,16 @@ def _answers(
     mean: Array, certificate: Certificate, out: BoolArray | None, by_row: Callable[[Any], Any]
 ) -> _Answers:
     """Return answers from tables of which ``by_row`` makes [context, alternative] or [context]."""
-    belief = certificate.belief
+    belief, options = certificate.belief, certificate.options
     chosen, rival = certificate.choice, certificate.runner_up
     tables = mean, np.sqrt(belief.var), certificate.best_probability
-    gap_sd = np.sqrt(of_selected(belief.difference_var(chosen), rival))
+    gap_sd = np.sqrt(of_selected(belief.difference_var(np.maximum(chosen, 0)), rival))
     never = np.zeros(mean.shape, bool) if out is None else out
-    return _Answers(*map(by_row, (chosen, rival, gap_sd, certificate.expected_loss, *tables, never)))
+    kept = np.ones(mean.shape) if options is None else options.feasible[..., :-1, :]
+    limited = kept, certificate.p_none_feasible
+    return _Answers(
+        *map(by_row, (chosen, rival, gap_sd, certificate.expected_loss, *tables, never, *limited))
+    )
 
 
 def _kit(
@@ -314,9 +374,11 @@ def _kit(
         place = np.full(view.problem.n_alternatives, -1)
         place[alternatives] = np.arange(len(alternatives))
         tables = {
-            name: getattr(found, name)[:, alternatives] for name in ("mean", "sd", "probability", "ruled_out")
+            name: getattr(found, name)[:, alternatives]
+            for name in ("mean", "sd", "probability", "ruled_out", "feasible")
         }
-        found = found._replace(selected=place[found.selected], runner_up=place[found.runner_up], **tables)
+        selected = np.where(found.selected < 0, -1, place[found.selected])
+        found = found._replace(selected=selected, runner_up=place[found.runner_up], **tables)
     tables = {"mean": found.mean, "sd": found.sd, "probability": found.probability}
     if view.rate:
         tables["reported"] = reported_mean(view.problem.sign * found.mean, found.sd, rate=True)
@@ -332,6 +394,8 @@ def _kit(
         "expected_loss": values(found.expected_loss),
         **{name: values(rounded(each)) for name, each in tables.items()},
         "ruled_out": _positions(found.ruled_out) if found.ruled_out.any() else None,
+        "feasible": values(rounded(found.feasible)) if view.problem.limits else None,
+        "none": values(rounded(found.none)) if view.problem.limits else None,
     }
 
 

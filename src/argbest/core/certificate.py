@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -83,7 +83,9 @@ class Mixture:
                 each, shape = len(normals) // self.n_points, normals.shape[1:]
                 own = normals[: each * self.n_points].reshape(each, self.n_points, *shape)
                 if each or not said:
-                    said.append(say(_drawn(belief, own[:, some])))
+                    point = 1 + self.axis
+                    draws = _drawn(belief, np.moveaxis(own[:, some], 1, point))
+                    said.append(say(np.moveaxis(draws, point, 1)))
             parts.append(np.concatenate(said))
         whole = np.concatenate(parts, axis=1)
         return whole.reshape(-1, *whole.shape[2:])
@@ -137,6 +139,16 @@ class DrawnOptions(NamedTuple):
     right: Array  # P(it is right); these sum to 1 in every context
     feasible: Array  # P(it keeps all limits); of the last, P(none does)
     loss: Array  # what it loses on average
+
+
+class KnowsSome(Certainty, Protocol):
+    """What knows of some contexts, with limits, what is said of them; of others it is as found by draws."""
+
+    def options(self, found: DrawnOptions) -> DrawnOptions:
+        """Return the options with all that is known of them."""
+
+    def within(self, found: Array, choice: IntArray, delta: float) -> Array:
+        """Return P(the choice is within delta of the best), as known."""
 
 
 def _whole_tables(belief: Belief, n: int, numbers: np.random.Generator) -> Array:
@@ -198,8 +210,8 @@ class Certificate(Sentences):
             return None
         total = self.of_draws(self._settled.said).sum(axis=0)
         n = total[..., 0, :, :].sum(axis=-2)[..., None, None, :]  # one option is right in every draw
-        right, feasible, loss = np.moveaxis(total / n, -3, 0)
-        return DrawnOptions(right, feasible, loss)
+        found = DrawnOptions(*np.moveaxis(total / n, -3, 0))
+        return self.said.options(found) if self.said is not None and offers(self.said, KnowsSome) else found
 
     @cached_property
     def p_feasible(self) -> Array:
@@ -259,8 +271,12 @@ class Certificate(Sentences):
         return found if self.answered is None else np.where(self.answered[..., None, :], found, np.nan)
 
     def contenders(self, level: float = LEVEL) -> tuple[IntArray, IntArray]:
-        """Return alternatives by P(best), then by mean, [..., rank, context]; how many reach the level."""
-        return contenders(self.best_probability, level, self.belief.mean)
+        """Return alternatives by P(best), then by mean, [..., rank, context]; how many reach the level.
+
+        With limits these are together with the chance that none keeps them, which may be enough by itself.
+        """
+        none = None if self.options is None else self.p_none_feasible
+        return contenders(self.best_probability, level, self.belief.mean, none)
 
     @cached_property
     def likeliest(self) -> IntArray:
@@ -293,6 +309,8 @@ class Certificate(Sentences):
                 found = self.question.good_probability(self.certainty, self.choice, delta)
             else:
                 found = np.mean(self._right_in_draws(delta), axis=0)
+                if self.said is not None and offers(self.said, KnowsSome):
+                    found = self.said.within(found, self.choice, delta)
             self._looked_up[delta] = self._where_answered(found)
         return self._looked_up[delta]
 
@@ -407,6 +425,11 @@ class Certificate(Sentences):
         if (mixture := self.mixture) is not None:
             return mixture.drawn(lambda: self._blocks(mixture.n_points), say)
         return np.concatenate([say(self.belief.draw(some)) for some in self._blocks(1)])
+
+    @property
+    def right_in_draws(self) -> BoolArray:
+        """Whether the choice is right in joint draws, [draw, ..., context]."""
+        return self._right_in_draws(self.delta)
 
     def _right_in_draws(self, delta: float) -> BoolArray:
         """Return whether the choice is within delta of the best in joint draws, [draw, ..., context]."""

@@ -15,15 +15,15 @@ slacks: of each, min(Λ Φ(−ζ), L Φ(ζ)) is lost because it is not known on 
 replication shows all outcomes, so these gains add.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from argbest.core import knowledge_gradient as kg
 from argbest.core.abilities import offers
-from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
-from argbest.core.belief import Belief, SeveralOutcomes, of_selected
+from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr, ndtr
+from argbest.core.belief import Belief, SeveralOutcomes, gaps, of_selected
 from argbest.core.decision import of_each_context
 from argbest.core.normal import loss as normal_loss
 from argbest.core.outcomes import kept_probability, standardised
@@ -43,6 +43,8 @@ class BestWithinLimits:
     only_the_best_matter: ClassVar[bool] = False
     price: float | None = None
     """What it costs to break a limit, in units of the goal; None: `usual_price`."""
+    least: float | None = None
+    """The lowest usual price, where that cannot be told from the contexts that are looked at."""
 
     def parts(self, weights: Array) -> Array:
         """Return the weights of the contexts: each is a part by itself."""
@@ -50,13 +52,18 @@ class BestWithinLimits:
 
     def prices(self, mean: Array, kept: Array) -> Array:
         """Return what it costs to break a limit in every context, [..., context]."""
-        usual = usual_price(mean, kept)
+        usual = usual_price(mean, kept, self.least)
         return usual if self.price is None else np.full(usual.shape, self.price)
 
     def settled(self, belief: Belief) -> "AtPrices":
         """Return the question with the prices that follow from what is known now."""
         several = about_limits(belief)
         return AtPrices(self.prices(several.mean, kept_probability(several)))
+
+    def elsewhere(self, belief: Belief) -> "BestWithinLimits":
+        """Return the question with the lowest price that follows from the belief about all contexts."""
+        several = about_limits(belief)
+        return replace(self, least=float(np.min(_lowest(_at_stake(several.mean, kept_probability(several))))))
 
     def choice(self, belief: Belief) -> IntArray:
         """Return what loses least as far as means and P_k tell, without joint draws, [..., context]."""
@@ -83,10 +90,11 @@ class BestWithinLimits:
         wrong[np.where(kept, goal, -np.inf).argmax(axis=0)[some], np.flatnonzero(some)] = False
         return np.asarray(lost[wrong])
 
-    def contrasts(self, belief: Belief, choice: IntArray) -> LeadsInContext:
+    def contrasts(self, belief: Belief, choice: IntArray) -> "LeadsWithinLimits":
         """Return chosen minus every other alternative of its context, in the goal; of `NONE` the leader's."""
-        leader = Standing.of(belief, self.price).leader
-        return LeadsInContext(about_limits(belief).goal, np.where(choice == NONE, leader, choice))
+        now = Standing.of(belief, self.price)
+        leader = np.where(choice == NONE, now.leader, choice)
+        return LeadsWithinLimits(LeadsInContext(now.belief.goal, leader), now.kept, choice == NONE)
 
     def weighed(self, belief: Belief, closed: BoolArray | None = None) -> tuple[Weighed, ...]:
         """Return the differences of the goal and the slacks of every limit, with what they are worth."""
@@ -106,6 +114,46 @@ class BestWithinLimits:
                 log_weight = np.where(closed, -np.inf, log_weight)
             found.append(Weighed(Slack(slack), log_weight))
         return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class LeadsWithinLimits:
+    """f_b(c) − f_k(c) of what is chosen, or leads, which matter where both keep the limits."""
+
+    leads: LeadsInContext
+    kept: Array  # P_k, [..., alternative, context]
+    none: BoolArray  # [..., context]: whether nothing is chosen
+
+    @property
+    def belief(self) -> Belief:
+        """The belief about the goal."""
+        return self.leads.belief
+
+    def standardised(self, closed: BoolArray | None = None) -> tuple[Array, Array]:
+        """Return z = d/τ, infinite for the chosen, and τ²."""
+        return self.leads.standardised(closed)
+
+    def covariances(self, which: IntArray) -> Array:
+        """Return Cov(f_b(c) − f_k(c), ·), [..., m, alternative, context]."""
+        return self.leads.covariances(which)
+
+    def log_shares(self, log_weight: Array) -> Array:
+        """Return the weights themselves, and their sum for the chosen."""
+        return self.leads.log_shares(log_weight)
+
+    def bound(self, delta: float = 0.0) -> Array:
+        """Return P_b Π_{k≠b} (1 − P_k Φ(−(d + δ)/τ)), of none Π_k (1 − P_k): about P(right), [..., context].
+
+        The limits of different alternatives are taken for independent of each other and of the goal.
+        """
+        tau = np.sqrt(np.maximum(self.belief.difference_var(self.leads.chosen), 0.0))
+        ahead = gaps(self.belief, self.leads.chosen) + delta
+        z = np.where(ahead > 0, np.inf, -np.inf)
+        np.divide(ahead, tau, out=z, where=tau > 0)
+        wrong = self.kept * np.where(self.none[..., None, :], 1.0, ndtr(-z))
+        own = of_each_context(self.leads.chosen)
+        wrong[own] = np.where(self.none, wrong[own], 1.0 - self.kept[own])
+        return np.asarray(np.prod(1.0 - wrong, axis=-2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +271,12 @@ class Standing:
         return np.where(var > 0, weight, -np.inf)
 
 
+def nearness(belief: Belief) -> Array:
+    """Return log P_k, [..., alternative, context]; it tells those apart that are far from keeping limits."""
+    several = about_limits(belief)
+    return np.asarray(np.sum([log_ndtr(standardised(slack)) for slack in several.slacks], axis=0))
+
+
 def about_limits(belief: Belief) -> SeveralOutcomes:
     """Return the belief if it is one about the goal and limits."""
     if offers(belief, SeveralOutcomes) and belief.slacks:
@@ -253,20 +307,30 @@ def loss_of(outcomes: Array, choice: IntArray, price: Array) -> Array:
     return np.where(chosen == NONE, np.where(np.isfinite(top), price, 0.0), short)
 
 
-def usual_price(mean: Array, kept: Array) -> Array:
+def usual_price(mean: Array, kept: Array, least: float | None = None) -> Array:
     """Return what it costs to break a limit unless the user says so, [..., context]: what is at stake.
 
     ``mean`` and ``kept``, P(all limits are kept), are [..., alternative, context]. Alternatives count that
     may keep the limits, and those that would be chosen if there were none. Their range is the price, but at
     most twice the distance of the best from their median: hopeless ones, such as overloaded queues, would
     make it as large as you like. No price is below half of the average over all contexts: where one
-    alternative is left, or all are equal, there would be none at all.
+    alternative is left, or all are equal, there would be none at all. ``least`` is used in its place.
     """
-    lowest = np.max(np.where(kept >= 0.5, mean, -np.inf), axis=-2, keepdims=True)
-    counted = (kept >= _UNLIKELY) | (mean > lowest)
+    price = _at_stake(mean, kept)
+    return np.asarray(np.maximum(price, _lowest(price) if least is None else least))
+
+
+def _at_stake(mean: Array, kept: Array) -> Array:
+    """Return the range of the alternatives that count, not stretched by hopeless ones, [..., context]."""
+    reliable = np.max(np.where(kept >= 0.5, mean, -np.inf), axis=-2, keepdims=True)
+    counted = (kept >= _UNLIKELY) | (mean > reliable)
     top = np.max(np.where(counted, mean, -np.inf), axis=-2)
     bottom = np.min(np.where(counted, mean, np.inf), axis=-2)
     middle = np.nanmedian(np.where(counted, mean, np.nan), axis=-2)
-    price = np.minimum(top - bottom, 2.0 * (top - middle))
-    least = 0.5 * price.mean(axis=-1, keepdims=True)
-    return np.asarray(np.maximum(price, np.where(least > 0, least, 1.0)))
+    return np.asarray(np.minimum(top - bottom, 2.0 * (top - middle)))
+
+
+def _lowest(price: Array) -> Array:
+    """Return half of the average over all contexts, 1 where that is nothing, [..., 1]."""
+    half = 0.5 * price.mean(axis=-1, keepdims=True)
+    return np.where(half > 0, half, 1.0)

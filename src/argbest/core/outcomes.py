@@ -90,6 +90,14 @@ class Basis:
     def _matrix(self) -> Array:
         return np.array(self.weights)
 
+    def sums_of_outcomes(self, outcomes: Array) -> Array:
+        """Return the sums [..., sum, alternative, context] from all outcomes, of which they follow."""
+        if len(self.outcomes) == 1:
+            return outcomes[..., None, :, :]
+        places = [each.sum for each in self.outcomes]
+        found = [(i, self.outcomes[i]) for i in map(places.index, range(self.n_sums))]
+        return np.stack([how.sign * (outcomes[..., i, :, :] - how.constant) for i, how in found], axis=-3)
+
     def belief(self, sums: Sequence[Belief]) -> Belief:
         """Return the belief that questions are asked of: that of the only sum, or `Outcomes` with limits."""
         return sums[0] if len(self.outcomes) == 1 else Outcomes(tuple(sums), self)

@@ -128,6 +128,9 @@ class HasLimits(Question, Protocol):
     def settled(self, belief: Belief) -> "Settled":
         """Return what choices lose, with all that follows from what is known now."""
 
+    def elsewhere(self, belief: Belief) -> "HasLimits":
+        """Return the question to be put to other contexts one by one, given the belief about all of these."""
+
     def weighed(self, belief: Belief, closed: BoolArray | None = None) -> tuple[Weighed, ...]:
         """Return all quantities that matter, of every outcome.
 

@@ -26,18 +26,23 @@ def states(best: Array, within: Array, level: float = LEVEL) -> AnyArray:
     return names
 
 
-def contenders(chance: Array, level: float = LEVEL, mean: Array | None = None) -> tuple[IntArray, IntArray]:
+def contenders(
+    chance: Array, level: float = LEVEL, mean: Array | None = None, none: Array | None = None
+) -> tuple[IntArray, IntArray]:
     """Return who is likeliest to be best, [..., rank, context], and how many reach the level together.
 
     ``chance`` is P(best) [..., alternative, context]; nobody is in question where there is no answer (NaN).
     Of those that are equal but for rounding the larger ``mean`` is first, if means are given, then the first.
+    With limits ``none`` [..., context] is the probability that nobody keeps them, which counts beside theirs.
     """
     answered = np.asarray(~np.isnan(chance).all(axis=-2))
     known = np.where(answered[..., None, :], chance, 0.0)
     order = np.lexsort([-known] if mean is None else [-mean, -known.round(_ALIKE)], axis=-2)
     reached = np.cumsum(np.take_along_axis(known, order, axis=-2), axis=-2)
-    size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=-2), chance.shape[-2])
-    return order, size * answered
+    beside = np.zeros(answered.shape) if none is None else np.nan_to_num(none)
+    wanted = level - _ROUNDING - beside
+    size = np.minimum(1 + np.sum(reached < wanted[..., None, :], axis=-2), chance.shape[-2])
+    return order, size * (answered & (wanted > 0))
 
 
 def counts(names: AnyArray) -> dict[str, int]:

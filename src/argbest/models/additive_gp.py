@@ -19,7 +19,7 @@ from argbest.core.priors import Hyperprior, additive, fixed, with_known_noise
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
 from argbest.core.tally import Scaling, Tally, standardisation_of_study, standardise
-from argbest.errors import InputError
+from argbest.errors import FitError, InputError
 from argbest.models.base import ALONE, Plausible, entries
 from argbest.models.searched import (
     affordable_correlation,
@@ -151,10 +151,28 @@ class AdditiveGP:
 
         A study is searched again when it has new data. Where the noise follows from a belief, as that of
         rates and of few replications does, a study's first fit knows none and is gone over again.
+        Without noise, more data may be impossible where fewer had their optimum: such a study is searched as
+        if it was new.
         """
         if tally.count.ndim > 2 and one_by_one(tally.shape):
-            before = [None if params is None else entries(params, i) for i in range(len(tally.count))]
-            return stacked([self.fit(tally[i], setting, own) for i, own in enumerate(before)])
+            return self._fit_apart(tally, setting, params)
+        try:
+            return self._fit_together(tally, setting, params)
+        except FitError:
+            if params is None:
+                raise
+            alone = tally.count.ndim == 2
+            return self.fit(tally, setting) if alone else self._fit_apart(tally, setting, params)
+
+    def _fit_apart(self, tally: Tally, setting: Setting, params: AdditiveGPParams | None) -> AdditiveGPParams:
+        """Return what `fit` does, one study after the other."""
+        before = [None if params is None else entries(params, i) for i in range(len(tally.count))]
+        return stacked([self.fit(tally[i], setting, own) for i, own in enumerate(before)])
+
+    def _fit_together(
+        self, tally: Tally, setting: Setting, params: AdditiveGPParams | None
+    ) -> AdditiveGPParams:
+        """Return what `fit` does, all studies at once."""
         scale = standardisation_of_study(tally)
         chosen = study_changed(tally, scale, params)
         known, leaning = self._kinds_of_noise(tally)

@@ -252,7 +252,27 @@ def together(
     The i-th points of all sums are put together: they were learned apart. ``shared`` is the noise that the
     sums of a replication share; ``ruled_out`` [alternative, context] is for all of them.
     """
-    basis, mixtures = parts[0].setting.basis, [part.here() for part in parts]
+    return _joined(parts, [part.here() for part in parts], shared, ruled_out)
+
+
+def together_at(parts: Sequence[Integrated], separation: Array, ruled_out: BoolArray | None) -> Mixture:
+    """Return the same at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1].
+
+    What noise the sums share is not known there: their errors are taken for independent.
+    """
+    if len(parts[0].setting.basis.outcomes) == 1:
+        return parts[0].at(separation, ruled_out)
+    out = None if ruled_out is None else ruled_out[:, None]
+    return _joined(parts, [part.at(separation, None) for part in parts], None, out)
+
+
+def _joined(
+    parts: Sequence[Integrated],
+    mixtures: Sequence[Mixture],
+    shared: SharedNoise | None,
+    ruled_out: BoolArray | None,
+) -> Mixture:
+    basis = parts[0].setting.basis
     if len(basis.outcomes) == 1:
         return mixtures[0]
 
@@ -262,7 +282,8 @@ def together(
 
     n, portion = min(each.n_points for each in mixtures), min(each.portion for each in mixtures)
     effective = np.min([each.effective for each in mixtures], axis=0)
-    return Mixture(condition, n, n if portion >= n else max(1, portion // len(parts)), effective)
+    portion = n if portion >= n else max(1, portion // len(parts))
+    return Mixture(condition, n, portion, effective, mixtures[0].axis)
 
 
 def entries(params: Params, index: Any) -> Params:

@@ -6,9 +6,11 @@ from typing import ClassVar
 import numpy as np
 
 from argbest.checks import finite
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.decision import Decision, of_each_context
+from argbest.core.question import HasLimits
 from argbest.core.questions.contexts import of_table
 from argbest.core.setting import Setting
 from argbest.core.states import LEVEL, contenders
@@ -25,7 +27,10 @@ class Confirm:
     probabilities of being the best reach that level together, two at least (`leaders`). The leaders of all
     undecided contexts are sampled evenly, so that the last word does not rest on few replications. If every
     context is decided: the leaders of the least certain one. Ties at random; neither weights nor costs enter.
+    With limits being the best means among those that keep them, as `Contrasts.bound` says it of each.
     """
+
+    takes_limits: ClassVar[bool] = True
 
     level: float = LEVEL
 
@@ -41,14 +46,24 @@ class Confirm:
         """
         candidates = setting.candidates(tally.shape)
         belief, count = with_pending(belief, tally.count, pending)
-        selected = of_table(setting.question).choice(belief)
-        return evenly(self._worth_sampling(belief, selected, candidates), count, draws, n)
+        question = of_table(setting.question)
+        choice = question.choice(belief)
+        if not offers(question, HasLimits):
+            chance = belief.best_probability()
+            certainty = of_selected(chance, choice)
+        else:
+            each = (np.full_like(choice, k) for k in range(tally.shape[-2]))
+            chance = np.stack([question.contrasts(belief, k).bound() for k in each], axis=-2)
+            certainty = question.contrasts(belief, choice).bound()
+            choice = np.where(choice < 0, chance.argmax(axis=-2), choice)
+        return evenly(self._worth_sampling(chance, certainty, choice, candidates), count, draws, n)
 
-    def _worth_sampling(self, belief: Belief, selected: IntArray, candidates: BoolArray) -> BoolArray:
+    def _worth_sampling(
+        self, chance: Array, certainty: Array, selected: IntArray, candidates: BoolArray
+    ) -> BoolArray:
         """Return the candidates that are leaders of contexts to confirm, [..., alternative, context]."""
-        chance = belief.best_probability()
         leading_pairs = leaders(chance, selected, self.level) & candidates
-        certainty, useful = of_selected(chance, selected), leading_pairs.any(axis=-2)
+        useful = leading_pairs.any(axis=-2)
         undecided = useful & (certainty < self.level)
         least = np.min(certainty, axis=-1, keepdims=True, where=useful, initial=np.inf)
         contexts = np.where(undecided.any(axis=-1, keepdims=True), undecided, useful & (certainty == least))
@@ -80,6 +95,7 @@ class Separate:
     """
 
     needs_all: ClassVar[bool] = True
+    takes_limits: ClassVar[bool] = True
 
     open_pairs: BoolArray  # [alternative, context]
 

@@ -263,6 +263,11 @@ class Problem:
         return self.aim.sign
 
     @property
+    def subject(self) -> str:
+        """What the goal is about, as users call it: a response, a sum of them, or the reward."""
+        return self.reward if self.aim.sum is None else str(self.aim.sum)
+
+    @property
     def mentioned(self) -> tuple[str, ...]:
         """The responses that the goal and the limits name, in this order; () of a goal without names."""
         return goals.Wanted(self.aim, self.limits, self.price, ()).named

@@ -21,6 +21,7 @@ from argbest.texts import number
 if TYPE_CHECKING:
     import pandas as pd
 
+NONE_FEASIBLE = "none feasible"  # what is chosen where no alternative keeps the limits
 _LONGEST_LABEL = 28  # columns of a label
 MOST_PAIRS = 10_000  # in the tables of a page
 _MOST_ALTERNATIVES, _FEWEST_CONTEXTS = 500, 60  # of larger tables: so many at most, and so many at least
@@ -143,14 +144,15 @@ def policy_map(study: Study) -> PolicyMap:
 
 def policy_map_of(view: View) -> PolicyMap:
     """Return the selection of a study at one moment and P(best) of every pair."""
-    alternatives, contexts = side(view.problem.alternatives), side(view.problem.contexts)
-    zone = view.indifference()
+    alternatives, contexts = options(view.problem), side(view.problem.contexts)
+    zone, certificate = view.indifference(), view.certificate()
     frame = frames.selection(view, zone).iloc[contexts.order]
+    chance = np.concatenate([certificate.best_probability, certificate.p_none_feasible[None]])
     return PolicyMap(
         alternatives=alternatives,
         contexts=contexts,
-        probability=view.certificate().best_probability[np.ix_(alternatives.order, contexts.order)],
-        selected=_places(view.problem, alternatives, frame["selected"].tolist()),
+        probability=chance[np.ix_(alternatives.order, contexts.order)],
+        selected=_choices(view.problem, alternatives, frame),
         p_best=frame["p_best"].to_numpy(float),
         state=frame["state"].to_numpy(object),
         delta=zone,
@@ -166,14 +168,14 @@ def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
     name = coordinate(problem)
     if name is None or not knows_new_contexts(study.view()):
         return None
-    alternatives = side(problem.alternatives)
+    alternatives = options(problem)
     rows = evenly(problem, points)
     predicted = study.predict(rows)
     return PolicyCurve(
         at=np.sort(np.array(problem.contexts.coordinates[name], float)),
         grid=np.linspace(*problem.bounds[name], points),
         probability=study.predict_proba(rows).to_numpy(float).T[alternatives.order],
-        selected=_places(problem, alternatives, predicted["selected"].tolist()),
+        selected=_choices(problem, alternatives, predicted),
         p_best=predicted["p_best"].to_numpy(float),
     )
 
@@ -204,6 +206,15 @@ def side(axis: Axis) -> Side:
     order = np.lexsort(keys[::-1])  # lexsort goes by its last key first
     labels = row_labels(axis)
     return Side(order, tuple(labels[i] for i in order), _title(axis))
+
+
+def options(problem: Problem) -> Side:
+    """Return all that can be chosen, in reading order: the alternatives, with limits none of them last."""
+    found = side(problem.alternatives)
+    if not problem.limits:
+        return found
+    order = np.append(found.order, problem.n_alternatives)
+    return Side(order, (*found.labels, NONE_FEASIBLE), found.title)
 
 
 def shorten(values: Sequence[Label]) -> list[str]:
@@ -246,6 +257,14 @@ def _title(axis: Axis) -> str:
         return axis.word or axis.kind
     names = ", ".join(axis.columns)
     return names if len(axis.columns) == 1 else f"{axis.kind} ({names})"
+
+
+def _choices(problem: Problem, side: Side, selection: "pd.DataFrame") -> IntArray:
+    """Return the place of what is chosen, with limits also that none is; -1 where there is no answer."""
+    found = _places(problem, side, selection["selected"].tolist())
+    if not problem.limits:
+        return found
+    return np.where((found < 0) & selection["state"].notna().to_numpy(), problem.n_alternatives, found)
 
 
 def _places(problem: Problem, alternatives: Side, labels: Sequence[Label | None]) -> IntArray:

@@ -78,12 +78,19 @@ class Plots:
         context: object = None,
         leading: int | None = None,
         level: float = LEVEL,
+        response: str | None = None,
         theme: str | None = None,
     ) -> "Figure":
         """Return what is believed of the leading alternatives along a coordinate; see `plot_profiles`."""
         return _figure(
             report.plot_profiles(
-                self._study, coordinate=coordinate, context=context, leading=leading, level=level, theme=theme
+                self._study,
+                coordinate=coordinate,
+                context=context,
+                leading=leading,
+                level=level,
+                response=response,
+                theme=theme,
             )
         )
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.core.arrays import Array
-from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
+from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.problems.base import Problem
 from argbest.report import curves, looks, style, tables
 from argbest.report.curves import Grid, PolicyCurve, PolicyMap
@@ -182,7 +182,11 @@ def _lettered(policy: PolicyMap, grid: Grid, *, surely: bool) -> Any:
 
 def _explain(ax: "Axes", theme: Theme, policy: PolicyMap, title: str, *, unanswered: bool = False) -> None:
     """Put the title and the meaning of the marks above the axes."""
-    marks, meanings = list(_marks(theme).values()), list(_meaning(policy).values())
+    states = [state for state in _marks(theme) if state != NO_FEASIBLE or (policy.state == state).any()]
+    marks, meanings = (
+        [_marks(theme)[state] for state in states],
+        [_meaning(policy)[state] for state in states],
+    )
     if unanswered:
         marks, meanings = [*marks, _cross(theme)], [*meanings, _NO_ANSWER]
     style.key(ax, [ax.scatter([], [], **mark) for mark in marks], meanings, title=title)
@@ -195,7 +199,12 @@ def _cross(theme: Theme) -> dict[str, Any]:
 
 def _meaning(policy: PolicyMap) -> dict[str, str]:
     """Return what the states mean, in few words."""
-    return {SURE: f"sure: P(best) ≥ {LEVEL:g}", EQUAL: f"equal: within {policy.delta:.2g}", OPEN: "open"}
+    return {
+        SURE: f"sure: P(best) ≥ {LEVEL:g}",
+        EQUAL: f"equal: within {policy.delta:.2g}",
+        OPEN: "open",
+        NO_FEASIBLE: "surely none feasible",
+    }
 
 
 def _marks(theme: Theme) -> dict[str, dict[str, Any]]:
@@ -204,4 +213,5 @@ def _marks(theme: Theme) -> dict[str, dict[str, Any]]:
         SURE: {"marker": "o", "s": 30, "facecolor": theme.ink, "edgecolor": theme.paper, "linewidth": 0.9},
         EQUAL: {"marker": "s", "s": 26, "facecolor": theme.paper, "edgecolor": theme.ink, "linewidth": 1.4},
         OPEN: {"marker": "D", "s": 30, "facecolor": theme.paper, "edgecolor": theme.alarm, "linewidth": 1.6},
+        NO_FEASIBLE: {"marker": "X", "s": 38, "facecolor": theme.ink, "edgecolor": theme.paper},
     }

@@ -18,6 +18,7 @@ from argbest.problems.labels import word
 from argbest.report import curves, looks, style, tables
 from argbest.report.style import Sheet
 from argbest.study.study import Study
+from argbest.study.view import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,6 +41,8 @@ class Profiles:
     high: Array  # [leader, point]
     p_best: Array  # [leader, point]
     data: pd.DataFrame  # a row per leader and simulated context here: leader, at, mean, n
+    subject: str  # what the means are of: the goal, or a response
+    bounds: dict[str, float]  # limits on it, and where they lie
 
 
 def profiles(
@@ -50,6 +53,7 @@ def profiles(
     leading: int | None = None,
     level: float = LEVEL,
     points: int = 121,
+    response: str | None = None,
 ) -> Profiles:
     """Return mean and interval of the alternatives that are selected or likeliest best along a coordinate.
 
@@ -59,6 +63,7 @@ def profiles(
     where there are no others it holds nothing, and must be a context of the problem.
     A numeric coordinate runs over its bounds where the model can speak of contexts never simulated, else over
     the simulated contexts. Intervals hold the mean reward with probability ``level``.
+    The means are those of the goal, or of a ``response``.
     """
     style.require_study(study)
     level = finite("level", level, above=0, below=1)
@@ -67,7 +72,9 @@ def profiles(
     problem = study.problem
     name, here = _coordinate(problem, coordinate), _here(study, context)
     n_points = whole("points", points, at_least=2, at_most=10**5)
-    at, joined, frame = _believed(study, name, here, n_points, level)
+    view = study.view()
+    shown = _of_response(view, response)
+    at, joined, frame = _believed(view, shown, name, here, n_points, level)
     mean, low, high, p_best = (
         frame[column].to_numpy(float).reshape(problem.n_alternatives, len(at))
         for column in ("mean", "low", "high", "p_best")
@@ -85,7 +92,8 @@ def profiles(
     return Profiles(
         coordinate=name, held=held, at=at, joined=joined, labels=tuple(labels[k] for k in order),
         leaders=order, mean=mean[order], low=low[order], high=high[order],
-        p_best=p_best[order], data=_data(study, order, known, name),
+        p_best=p_best[order], data=_data(shown, order, known, name),
+        subject=shown.problem.subject, bounds=_bounds(view, shown),
     )  # fmt: skip
 
 
@@ -96,21 +104,30 @@ def plot_profiles(
     context: object = None,
     leading: int | None = None,
     level: float = LEVEL,
+    response: str | None = None,
     ax: "Axes | None" = None,
     theme: str | None = None,
 ) -> "Axes":
     """Return axes with the posterior mean of the leading alternatives, its intervals, and the sample means.
 
-    See `profiles` for what is shown. Larger marks are means of more replications. ``theme`` is "light" or
-    "dark".
+    See `profiles` for what is shown. Larger marks are means of more replications; a dashed line is a limit on
+    what is shown. ``theme`` is "light" or "dark".
     """
-    found = profiles(study, coordinate=coordinate, context=context, leading=leading, level=level)
+    found = profiles(
+        study, coordinate=coordinate, context=context, leading=leading, level=level, response=response
+    )
     sheet = style.sheet(ax, theme, 5.2, 3.8)
     (_lines if found.joined else _bars)(sheet, found)
-    wanted = "larger" if study.problem.sign > 0 else "smaller"
+    for text, bound in found.bounds.items():
+        sheet.ax.axhline(
+            bound, color=sheet.theme.alarm, linewidth=1.2, linestyle="--", label=style.plain(text), zorder=2
+        )
+    wanted = "larger is better" if study.problem.sign > 0 else "smaller is better"
+    if found.subject != study.problem.subject:
+        wanted = ", ".join(found.bounds) or "neither goal nor limit"
     contexts = study.problem.contexts
     along = found.coordinate if contexts.columns else word(contexts)
-    style.name_axes(sheet.ax, x=along, y=f"mean {study.problem.reward}\n({wanted} is better)")
+    style.name_axes(sheet.ax, x=along, y=f"mean {found.subject}\n({wanted})")
     style.bare(sheet.ax)
     held = ", ".join(f"{n} = {curves.shorten([v])[0]}" for n, v in found.held.items())
     title = style.titled(study.problem.name, f"leading alternatives, {level:.0%} intervals")
@@ -185,23 +202,45 @@ def _here(study: Study, context: object) -> Item:
     return here
 
 
+def _of_response(view: View, response: str | None) -> View:
+    """Return the study as if it asked of the response that is meant, by default of the goal, alone."""
+    if response is None:
+        return view
+    known = view.problem.responses or (view.problem.reward,)
+    if response not in known:
+        raise unknown_name("response", response, known)
+    return view.responses[known.index(response)] if view.problem.responses else view
+
+
+def _bounds(view: View, shown: View) -> dict[str, float]:
+    """Return the limits on what is shown, and where they lie."""
+    form = shown.problem.outcome_forms[0].coefficients
+    return {
+        str(limit): limit.bound
+        for limit in view.problem.limits
+        if np.array_equal(np.abs(limit.slack(view.problem.responses).coefficients), np.abs(form))
+        and str(limit.sum) == shown.problem.subject
+    }
+
+
 def _believed(
-    study: Study, name: str, here: Item, points: int, level: float
+    view: View, shown: View, name: str, here: Item, points: int, level: float
 ) -> tuple[tuple[Label, ...], bool, pd.DataFrame]:
-    """Return the values of the coordinate, whether they fill its bounds, and the posterior there."""
-    values = study.problem.contexts.coordinates[name]
-    low, high = study.problem.bounds.get(name, (0.0, 0.0))
+    """Return the values of the coordinate, whether they fill its bounds, and the posterior there.
+
+    Means are those of what is ``shown``, probabilities those of the study.
+    """
+    values = view.problem.contexts.coordinates[name]
+    low, high = view.problem.bounds.get(name, (0.0, 0.0))
+    joined = low < high and not isinstance(values[0], bool) and knows_new_contexts(view)
     if low < high and not isinstance(values[0], bool):
-        if knows_new_contexts(study.view()):
-            grid = np.linspace(low, high, points).tolist()
-            return (
-                tuple(grid),
-                True,
-                posterior(study.view(), [_moved(here, name, x) for x in grid], level=level),
-            )
-        values = tuple(values[c] for c in _simulated(study.problem, name, here)) or values
-    shown = tuple(dict.fromkeys(values))
-    return shown, False, posterior(study.view(), [_moved(here, name, value) for value in shown], level=level)
+        values = tuple(values[c] for c in _simulated(view.problem, name, here)) or values
+    at = tuple(np.linspace(low, high, points).tolist()) if joined else tuple(dict.fromkeys(values))
+    rows = [_moved(here, name, value) for value in at]
+    frame = posterior(view, rows, level=level)
+    if shown is not view:
+        frame = posterior(shown, rows, level=level).assign(p_best=frame["p_best"])
+    return at, joined, frame
 
 
 def _moved(here: Item, name: str, value: Label) -> Item:
@@ -223,11 +262,11 @@ def _selected(study: Study, known: list[int], rows: list[Item]) -> list[int]:
     return [study.problem.alternatives.index(label) for label in frame["selected"] if label is not None]
 
 
-def _data(study: Study, leaders: IntArray, known: list[int], name: str) -> pd.DataFrame:
-    values = study.problem.contexts.coordinates[name]
-    tally = study.tally
+def _data(view: View, leaders: IntArray, known: list[int], name: str) -> pd.DataFrame:
+    values = view.problem.contexts.coordinates[name]
+    tally = view.tally
     rows = [
-        (i, values[c], float(tally.mean[k, c]), int(tally.count[k, c]))
+        (i, values[c], view.problem.sign * float(tally.mean[k, c]), int(tally.count[k, c]))
         for i, k in enumerate(leaders.tolist())
         for c in known
         if tally.count[k, c]

@@ -9,7 +9,7 @@ import numpy as np
 
 from argbest.answers.predicting import coordinate
 from argbest.core.arrays import Array, IntArray
-from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
+from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.report import curves
 from argbest.report import svg as draw
 from argbest.report.curves import Grid, PolicyMap, Side
@@ -108,7 +108,7 @@ def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
         if not policy.answered[c]:
             continue
         drawn.append(draw.rect(x, y, wide, high, fill(policy.selected[c], policy.p_best[c])))
-        if policy.state[c] != SURE:
+        if policy.state[c] in _FRAMES:
             drawn.append(draw.rect(x + 2, y + 2, wide - 4, high - 4, _FRAMES[policy.state[c]]))
         if fits:
             drawn.append(
@@ -121,7 +121,7 @@ def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
     legend = _hue_legend(leaders, policy.alternatives, fill)
     for state, words in _meanings(policy).items():
         some = np.flatnonzero(policy.state == state)
-        if state != SURE and some.size:  # as the first cell that has this frame
+        if state in _FRAMES and some.size:  # as the first cell that has this frame
             cell = draw.rect(0, -11, 18, 14, fill(policy.selected[some[0]], policy.p_best[some[0]]))
             legend.append(draw.Key(cell + draw.rect(1.5, -9.5, 15, 11, _FRAMES[state]), 18, words))
     if leaders:
@@ -145,6 +145,7 @@ def _meanings(policy: PolicyMap) -> dict[str, str]:
         SURE: f"sure ({100 * LEVEL:.0f} % or more)",
         EQUAL: f"equal (within {policy.delta:.2g})",
         OPEN: "open",
+        NO_FEASIBLE: "surely none feasible",
     }
 
 
@@ -179,6 +180,10 @@ def _mark(state: str, x: float, y: float, size: float) -> str:
     half = 0.8 * size
     if state == SURE:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{half:.1f}"/>'
+    if state == NO_FEASIBLE:
+        (left, right), (top, bottom) = ((at - half, at + half) for at in (x, y))
+        down, up = (f"M{left:.1f} {y0:.1f}L{right:.1f} {y1:.1f}" for y0, y1 in ((top, bottom), (bottom, top)))
+        return f'<path d="{down}{up}" fill="none" stroke="currentColor" stroke-width="2.4"/>'
     looks = {
         EQUAL: 'fill="#ffffff" stroke="#1b1f24" stroke-width="1.5"',
         OPEN: f'fill="#ffffff" stroke="{draw.OPEN_MARK}" stroke-width="2" '

@@ -11,6 +11,7 @@ from argbest.answers.predicting import coordinate
 from argbest.checks import finite
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.states import LEVEL
+from argbest.core.states import contenders as ranked
 from argbest.report import curves, looks, style
 from argbest.report.curves import Side
 from argbest.report.style import LABEL, TICK, Sheet
@@ -140,9 +141,13 @@ def contenders(study: Study, *, level: float = LEVEL) -> Contention:
     style.require_study(study)
     level = finite("level", level, above=0, below=1)
     problem = study.problem
-    alternatives, contexts = curves.side(problem.alternatives), curves.side(problem.contexts)
-    certificate, probability = study.certificate(), np.full(problem.shape, np.nan)
+    alternatives, contexts = curves.options(problem), curves.side(problem.contexts)
+    certificate = study.certificate()
     chance, (order, sizes) = certificate.best_probability, certificate.contenders(level)
+    if problem.limits:  # that none keeps them is in the running, too
+        chance = np.concatenate([chance, certificate.p_none_feasible[None]])
+        order, sizes = ranked(chance, level)
+    probability = np.full(chance.shape, np.nan)
     for c, m in enumerate(sizes):
         probability[order[:m, c], c] = chance[order[:m, c], c]
     shown = probability[np.ix_(alternatives.order, contexts.order)]
@@ -187,13 +192,13 @@ def _sizes_above(sheet: Sheet, found: Contention, title: str) -> None:
     """Draw a bar per context in a strip above the cells: how many alternatives are left."""
     strip = style.above(sheet.ax, 0.6)
     places, several = np.arange(len(found.size)), found.size > 1
-    kinds = {"one left": ~several, "several left": several}
+    kinds = {"one left": found.size == 1, "several left": several}
     colours = (sheet.theme.colours[0], sheet.theme.alarm)
     bars = [
         strip.bar(places[here], found.size[here], 0.8, color=colour)
         for here, colour in zip(kinds.values(), colours, strict=True)
     ]
-    most = int(found.size.max())
+    most = max(int(found.size.max()), 1)
     strip.set_ylim(0, most * 1.12)
     strip.set_yticks(sorted({1, most}))
     strip.set_ylabel("left", fontsize=TICK)

@@ -10,8 +10,10 @@ import pandas as pd
 
 from argbest.answers import doubts, forecasting, guarantee, people
 from argbest.core.certificate import Certificate
-from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
+from argbest.core.goals import Limit
+from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.problems.axis import Axis, Label
+from argbest.problems.base import Problem
 from argbest.problems.labels import word
 from argbest.report import curves
 from argbest.study.study import Study
@@ -20,6 +22,7 @@ from argbest.texts import chance
 _MOST_LINES = 12
 _MOST_NAMED = 3  # in a line
 MOST_SET_ASIDE = 100  # pairs named in the page
+_WORTH_A_WORD = 0.05  # probability of what is named beside a choice, with limits
 _MOST_LISTED = 5  # contexts in a sentence
 _LEVEL = f"{100 * LEVEL:.0f} %"
 
@@ -69,7 +72,7 @@ def choices(study: Study, *, most: int = _MOST_LINES) -> list[Choice]:
     if study.problem.population is not None:
         return [Choice(*line) for line in people.lines(study.view())]
     known, contexts = _Known(study), study.problem.contexts
-    order = [c for c in curves.side(contexts).order.tolist() if known.selected[c] is not None]
+    order = [c for c in curves.side(contexts).order.tolist() if known.state[c] is not None]
     alike = dict(enumerate(zip(known.selected, known.state, strict=True)))
     if ordered(contexts):  # neighbours
         groups = [list(run) for _, run in groupby(order, key=lambda c: alike[c])]
@@ -90,9 +93,20 @@ def one_by_one(study: Study) -> list[str]:
     """Return the line of every context by itself."""
     known = _Known(study)
     return [
-        f"{name}: no answer" if known.selected[c] is None else str(Choice(name, *known.choice([c])))
+        f"{name}: no answer" if known.state[c] is None else str(Choice(name, *known.choice([c])))
         for c, name in enumerate(names(study.problem.contexts))
     ]
+
+
+def kept(limits: Sequence[Limit]) -> str:
+    """Return the limits in a sentence: "late <= 0.05 and wait <= 12"."""
+    return listed([str(limit) for limit in limits])
+
+
+def aim(problem: Problem) -> str:
+    """Return what is chosen, in words: "the smallest cost that keeps late <= 0.05"."""
+    best = f"the {'largest' if problem.sign > 0 else 'smallest'} {problem.subject}"
+    return f"{best} that keeps {kept(problem.limits)}" if problem.limits else best
 
 
 def ordered(axis: Axis) -> bool:
@@ -119,19 +133,32 @@ class _Known:
         certificate = study.certificate()
         self.probability, self.likeliest = certificate.best_probability, certificate.likeliest
         self.ranked, self.sizes = certificate.contenders()
+        self.limits, self.none = study.problem.limits, certificate.p_none_feasible
+        self.why = "loses less on average" if self.limits else "has the better mean"
 
     def choice(self, group: Sequence[int]) -> tuple[str, str]:
         """Return what to choose in contexts that agree, and how surely."""
-        chosen, state = self.axis.index(self.selected[group[0]]), self.state[group[0]]
+        first, state = self.selected[group[0]], self.state[group[0]]
         p = sure(min(self.p_best[c] for c in group), at_least=len(group) > 1)
+        if first is None:
+            return f"no alternative keeps {kept(self.limits)}", self._none_chosen(group, p)
+        chosen = self.axis.index(first)
         if state == SURE:
             return self.said[chosen], f" ({p})"
         rivals = [k for k in self._contenders(group) if k != chosen]
         if state == EQUAL:
             return self._either([chosen, *rivals]), f", equal within {self.zone}"
-        return self.said[
-            chosen
-        ], f", open ({p}; or {self._either(rivals[:2])}{self._likelier(group, chosen)})"
+        others = [f"or {self._either(rivals[:2])}{self._likelier(group, chosen)}"] if rivals else []
+        if (none := max(float(self.none[c]) for c in group)) >= _WORTH_A_WORD:
+            others.append(f"or none keeps {kept(self.limits)} ({chance(none)})")
+        return self.said[chosen], f", open ({'; '.join([p, *others])})"
+
+    def _none_chosen(self, group: Sequence[int], p: str) -> str:
+        """Return how sure it is that nothing can be chosen, and which alternative might be."""
+        if self.state[group[0]] == NO_FEASIBLE:
+            return f" ({p})"
+        rivals = self._contenders(group)
+        return f", open ({p}; or {self._either(rivals[:2])})" if rivals else f", open ({p})"
 
     def _contenders(self, group: Sequence[int]) -> list[int]:
         """Return who is likely to be best in these contexts, likeliest first: as the certificate ranks."""
@@ -139,6 +166,8 @@ class _Known:
         for c in group:
             for k in self.ranked[: max(self.sizes[c], 2), c].tolist():
                 found[k] = max(found.get(k, 0.0), float(self.probability[k, c]))
+        if self.limits:  # others need not keep them at all
+            found = {k: p for k, p in found.items() if p >= _WORTH_A_WORD}
         return sorted(found, key=lambda k: -found[k])  # of equal ones the first found
 
     def _likelier(self, group: Sequence[int], chosen: int) -> str:
@@ -146,8 +175,10 @@ class _Known:
         others = {int(self.likeliest[c]) for c in group} - {chosen}
         if not others:
             return ""
-        first = next(k for k in self._contenders(group) if k in others)
-        return f"; {self.said[first]} is more likely the best, but {self.said[chosen]} has the better mean"
+        first = next((k for k in self._contenders(group) if k in others), None)
+        if first is None:
+            return ""
+        return f"; {self.said[first]} is more likely the best, but {self.said[chosen]} {self.why}"
 
     def _either(self, some: Sequence[int]) -> str:
         """Return "order 70, 80 or 90": the word once, the first ones of many."""
@@ -193,6 +224,7 @@ def answer(
     certain, coming = guarantee.planned(study.view()), count(study.n_queued, "simulation")
     said = [
         "" if study.problem.population is None else people.price(study.view()),
+        f"Chosen is {aim(study.problem)}." if study.problem.limits else "",
         _standing(study, selection),
         _certainty(certificate) if len(selection) > 1 else "",
         _in_doubt(study),
@@ -207,11 +239,14 @@ def answer(
 
 def _standing(study: Study, selection: pd.DataFrame) -> str:
     """Return a sentence on how many contexts are sure, equal and open."""
-    number = {name: int((selection["state"] == name).sum()) for name in (SURE, EQUAL, OPEN)}
+    states = (SURE, EQUAL, OPEN, NO_FEASIBLE)
+    number = {name: int((selection["state"] == name).sum()) for name in states}
     n, zone = sum(number.values()), f"{study.indifference():.2g}"
     after = f"After {count(study.n_replications, 'replication')}"
     if len(selection) == 1:
         state = next((name for name, some in number.items() if some), "without an answer")
+        if state == NO_FEASIBLE:
+            return f"{after} it is sure that no alternative keeps the limits."
         meaning = {SURE: "", EQUAL: f": within {zone} of the best", OPEN: f": below {_LEVEL} sure"}
         return f"{after} the choice is {state}{meaning.get(state, '')}."
     if number[SURE] == n:
@@ -219,6 +254,7 @@ def _standing(study: Study, selection: pd.DataFrame) -> str:
         return f"{after} the choice is sure in all {n} contexts{which}: {_LEVEL} or more each."
     parts = [f"{number[SURE] or 'none'} of {count(n, 'context')} sure ({_LEVEL} or more)"]
     parts += [f"{number[EQUAL]} equal (within {zone} of the best)"] if number[EQUAL] else []
+    parts += [f"{number[NO_FEASIBLE]} surely without a feasible alternative"] if number[NO_FEASIBLE] else []
     parts += [f"{number[OPEN]} open"] if number[OPEN] else []
     return f"{after}: {', '.join(parts)}."
 
@@ -232,8 +268,9 @@ def _in_doubt(study: Study) -> str:
 
 def _certainty(certificate: Certificate) -> str:
     average, worst = float(certificate.pcs_e), float(certificate.pcs_m)
+    best = "the best" if certificate.options is None else "right"
     return (
-        f"A choice is the best with probability {chance(average)} on average over contexts, and "
+        f"A choice is {best} with probability {chance(average)} on average over contexts, and "
         f"{chance(worst)} in the worst."
     )
 
@@ -276,7 +313,7 @@ def set_aside(study: Study) -> str:
 def _unanswered(study: Study, selection: pd.DataFrame) -> str:
     """Return a sentence on the contexts without an answer; nothing where there are none."""
     words = names(study.problem.contexts)
-    where = [words[c] for c in np.flatnonzero(selection["selected"].isna())]
+    where = [words[c] for c in np.flatnonzero(selection["state"].isna())]
     if not where:
         return ""
     have = "has" if len(where) == 1 else "have"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -141,6 +141,18 @@ def _announced(n: int, pairs: int) -> Iterator[None]:
         done.set()
 
 
+class Learns(Protocol):
+    """What is learned from some records, when somebody first asks."""
+
+    @property
+    def n_records(self) -> int:
+        """How many records are learned from."""
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known after them."""
+
+
 @dataclass(eq=False)
 class Learning:
     """What is learned from the records told so far, when somebody first asks; later records are not in it."""
@@ -181,7 +193,7 @@ class LearningOfOthers:
     model: Model[Any]
     setting: Setting
     tallies: tuple[Tally, ...]
-    first: "Learning | LearningOfOthers"
+    first: Learns
     places: tuple[int | None, ...]  # of these sums among those learned first; None: it is not among them
 
     @property
@@ -204,6 +216,23 @@ class LearningOfOthers:
             beliefs.append(belief)
         together = self.setting.basis.belief(beliefs)
         return known._replace(learned=step.Learned.of_one(tuple(params), together))
+
+
+@dataclass(eq=False)
+class LearningAnew:
+    """What is learned from other tallies than those of the living study, when somebody asks."""
+
+    model: Model[Any]
+    setting: Setting
+    tallies: tuple[Tally, ...]
+    n_records: int
+    before: tuple[Any, ...] | None = None  # hyper-parameters from which searches start
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The knowledge of these tallies, all hyper-parameters fitted to them."""
+        found = step.learn(self.model, self.setting, self.tallies, before=self.before)
+        return Knowledge(found, int(self.tallies[0].count.sum()), self.n_records)
 
 
 def integrated_by_seed(

@@ -128,7 +128,6 @@ class Ledger:
         self.n_replications = 0  # replications told so far
         self.rewards_of: list[RewardsSoFar] = []  # what the values of every response so far are
         self.in_order = InOrder(problem.shape, self.store)
-        self.separations = Separations(problem, self.in_order)
         self._arrange()
         self.parted: int | None = None  # first number with seeds of its own, where they were shared before
         self.n_shared = 0  # trials asked until then
@@ -148,6 +147,7 @@ class Ledger:
         self.in_order.goal = WeighedColumn(
             self.store, tuple(self.problem.sign * factor for factor in basis.weights[0])
         )
+        self.separations = Separations(self.problem, self.in_order)
         self.rewards_of = [RewardsSoFar()] * n
 
     @property

@@ -199,7 +199,8 @@ class OpportunityCost:
 class GuaranteedPCS:
     """Stop when the data alone, without a model, certify every selected alternative (`Study.guarantee`).
 
-    Each is within δ of the best of its context, or better than all others if δ is 0. With confidence
+    Each is within δ of the best of its context, or better than all others if δ is 0; with limits it keeps
+    them and the others are those that do, and where none is selected none does. With confidence
     1 − alpha that holds in "all" ``contexts`` at once, or in "each" by itself. ``assume`` is that of
     `Study.guarantee`. A run with this rule asks it after every result, and once the initial design is in it
     simulates what the guarantee still needs.
@@ -223,8 +224,8 @@ class GuaranteedPCS:
     def missing(self, study: "Study") -> BoolArray:
         """Return the pairs that still need replications, [alternative, context]."""
         share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
-        assumed = assumptions.of_rewards(study.reward_range, self.assume)
-        return separations.missing(study.view(), share, self.delta, assumed)
+        view = study.view()
+        return separations.missing(view, share, self.delta, view.assumed(self.assume))
 
 
 def __getattr__(name: str) -> Any:

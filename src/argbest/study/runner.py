@@ -29,7 +29,7 @@ from argbest.policies.base import Policy, finished, refuse_other_questions
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
 from argbest.storage.base import is_shared
-from argbest.study import assumptions, executors
+from argbest.study import executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.rewards import end_of_rate
@@ -327,9 +327,9 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     if end.confirm and end.budget is not None:  # all of this is refused before anything is simulated
         refuse_other_questions(registry.confirmation(), question)
     if isinstance(end.stop, GuaranteedPCS):
-        study._refuse_limits("guarantee")
         _refuse_guarantee_of_other_questions(study)
-        assumptions.of_rewards(study.reward_range, end.stop.assume)
+        if study.problem.is_named:
+            study.view().assumed(end.stop.assume)
     study._journal.begin(end.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)

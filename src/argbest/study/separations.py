@@ -1,8 +1,8 @@
-"""What a guarantee counts: values in the order of their numbers, and how far these put the selected ahead."""
+"""What a guarantee counts: values by their numbers, how far they put the selected ahead, its limits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.replications import PLACE, ReplicationStore, WeighedColumn
 from argbest.problems.base import Problem
 from argbest.storage.base import Plain
-from argbest.study.assumptions import Assumption
+from argbest.study.assumptions import Assumed, Assumption
 from argbest.study.trial import Records, Trials
 
 if TYPE_CHECKING:
@@ -86,6 +86,10 @@ class InOrder:
         same = copy(self)  # the rows of a pair are only ever added to, so those that count say enough
         same.count, same.version, same.sorted = self.count.copy(), self.version.copy(), {*self.sorted}
         return same
+
+    def sum_of_context(self, context: int, weights: tuple[float, ...]) -> Array:
+        """Return the same of another weighed sum of the responses."""
+        return self.of_context(context, WeighedColumn(self._store, weights))
 
     def asking(self, weights: tuple[float, ...]) -> "InOrder":
         """Return these with another goal, a weighed sum of the responses, to look at."""
@@ -175,20 +179,27 @@ class Separations:
 
     def __init__(self, problem: Problem, in_order: InOrder) -> None:
         self._problem, self._in_order = problem, in_order
-        self._known: dict[tuple[int, int, float, Assumption], tuple[int, Array]] = {}
+        self.basis = problem.setting.basis
+        self._known: dict[Hashable, tuple[int, Array]] = {}
 
     def of(self, in_order: InOrder) -> "Separations":
         """Return the bounds by the values of one moment; what is known of equal ones is shared."""
-        same = Separations(self._problem, in_order)
-        same._known = self._known
+        same = copy(self)
+        same._in_order = in_order
         return same
 
     def lower(self, selected: IntArray, alpha: float, assumed: Assumption) -> Array:
         """Return bounds of selected minus each alternative, [alternative, context]; alpha is of one context.
 
         An error needs a failing bound between the selected and the truly best one, so alpha / (K − 1) per
-        alternative is enough. Compared are equally numbered replications: they share what random numbers they
-        have in common, and which ones are compared depends on no value. The selected one itself has inf.
+        alternative is enough. With m limits it is alpha / (K − 1 + m): let b be the best of those that keep
+        all limits. If the selected k breaks one, the bound of that slack has failed, one for every such k. If
+        it keeps them but is not the best, that of f_k − f_b has failed, one for every such k, or one of the m
+        by which b was taken to break a limit; so it is if none is selected. Where none keeps the limits, only
+        slacks of K alternatives can fail.
+
+        Compared are equally numbered replications: they share what random numbers they have in common, and
+        which ones are compared depends on no value. The selected one itself has inf.
         """
         columns = [self._of_context(c, k, alpha, assumed) for c, k in enumerate(selected.tolist())]
         return np.stack(columns, axis=-1)
@@ -202,20 +213,61 @@ class Separations:
         tied, skewed = sequences.doubts(differences, self._share(alpha), resolution=resolution)
         return tied[:, -1], skewed[:, -1], np.sum(np.isfinite(differences), axis=-1)
 
+    def kept(self, limit: int, alpha: float, assumed: Assumption, *, broken: bool = False) -> Array:
+        """Return lower bounds of the slack of a limit, [alternative, context]: 0 or more, and it is kept.
+
+        With ``broken`` of minus the slack: above 0, and the limit is not kept. Alpha is of one context.
+        """
+        columns = [self._slack(c, limit, broken, alpha, assumed) for c in range(self._problem.n_contexts)]
+        return np.stack(columns, axis=-1)
+
+    def slack_doubts(self, context: int, limit: int, alpha: float) -> tuple[BoolArray, BoolArray, IntArray]:
+        """Return where ties, and where skewness, contradict normal slacks, and how many there are."""
+        slack, resolution = self._slacks(context, limit)
+        tied, skewed = sequences.doubts(slack, self._share(alpha), resolution=resolution)
+        return tied[:, -1], skewed[:, -1], np.sum(np.isfinite(slack), axis=-1)
+
     def _of_context(self, context: int, chosen: int, alpha: float, assumed: Assumption) -> Array:
-        version, key = int(self._in_order.version[context]), (context, chosen, alpha, assumed)
+        def made() -> Array:
+            differences, resolution = self._differences(context, chosen)
+            ends = None
+            if assumed.reward_range is not None:
+                low, high = assumed.reward_range
+                ends = low - high, high - low
+            found = _lower(differences, self._share(alpha), ends, resolution, exact=assumed.exact)
+            found[chosen] = np.inf
+            return found
+
+        return self._once(context, (context, chosen, alpha, assumed), made)
+
+    def _slack(self, context: int, limit: int, broken: bool, alpha: float, assumed: Assumption) -> Array:
+        def made() -> Array:
+            slack, resolution = self._slacks(context, limit)
+            ends = assumed.reward_range
+            if broken:
+                slack, ends = -slack, None if ends is None else (-ends[1], -ends[0])
+            found = _lower(slack, self._share(alpha), ends, resolution, exact=assumed.exact)
+            found[_sorted(slack)] = -np.inf  # a guarantee needs the order of the runs
+            return found
+
+        return self._once(context, ("limit", context, limit, broken, alpha, assumed), made)
+
+    def _once(self, context: int, key: Hashable, made: Callable[[], Array]) -> Array:
+        """Return what is made from the values of a context, again only where more of them came."""
+        version = int(self._in_order.version[context])
         known, found = self._known.get(key, (-1, np.empty(0)))
         if known != version:
-            differences, resolution = self._differences(context, chosen)
-            share = self._share(alpha)
-            if assumed.reward_range is None:
-                found = sequences.normal_lower(differences, share, resolution=resolution, exact=assumed.exact)
-            else:
-                low, high = assumed.reward_range
-                found = sequences.bounded_lower(differences, share, low - high, high - low)
-            found[chosen] = np.inf
+            found = made()
             self._known[key] = version, found
         return found
+
+    def _slacks(self, context: int, limit: int) -> tuple[Array, float]:
+        """Return the slacks of a limit, [alternative, number], and below what they are rounding."""
+        how = self.basis.outcomes[limit + 1]
+        values = self._in_order.sum_of_context(context, self.basis.weights[how.sum])
+        slack = how.sign * values + how.constant
+        scale = float(np.max(np.abs(values), initial=abs(how.constant), where=np.isfinite(values)))
+        return _packed(slack), _RESOLUTION * scale
 
     def _differences(self, context: int, chosen: int) -> tuple[Array, float]:
         """Return chosen minus each alternative, [alternative, number], and below what they are rounding."""
@@ -224,32 +276,50 @@ class Separations:
         return _packed(values[chosen] - values), _RESOLUTION * scale
 
     def _share(self, alpha: float) -> float:
-        """Return the part of alpha that each rival in a context has."""
-        return alpha / (self._problem.n_alternatives - 1)
+        """Return the part of alpha that each bound in a context has; see `lower`."""
+        return alpha / max(self._problem.n_alternatives - 1 + len(self.basis.outcomes) - 1, 1)
 
 
-def leads(view: "View", alpha: float, assumed: Assumption) -> Array:
-    """Return lower bounds of selected minus each alternative, [alternative, context], alpha of one context.
+class Claims(NamedTuple):
+    """What the data alone say of the selections, each context by itself."""
 
-    inf for the selected ones, and for pairs that are ruled out: these cannot be selected. With limits nothing
-    is certified: a lead in the goal does not say that the limits are kept.
+    lower: Array  # [alternative, context]: lower bounds of selected minus each; inf of those out of question
+    kept: BoolArray  # [context]: whether the selected alternative keeps all limits
+
+    def reached(self, delta: float) -> BoolArray:
+        """Return whether the selection is certified, [context]."""
+        return reached(self.lower.min(axis=0), delta) & self.kept
+
+
+def claims(view: "View", alpha: float, assumed: Assumed) -> Claims:
+    """Return what is certified of the selections; alpha is of one context.
+
+    Out of question are the selected ones, pairs that are ruled out, and those that break a limit. Where none
+    is selected, all others (−inf) may still keep the limits.
     """
-    if view.problem.limits:
-        return np.full(view.problem.shape, -np.inf)
     selected, out = view.choice, view.ruled_out
-    lower = view.separations.lower(selected, alpha, assumed)
+    none, chosen, here = selected < 0, np.maximum(selected, 0), np.arange(len(selected))
+    lower = view.separations.lower(chosen, alpha, assumed.goal).copy()
     for k, c in view.in_order.sorted:
-        lower[np.arange(len(lower)) != selected[c] if k == selected[c] else k, c] = -np.inf
-    return lower if out is None else np.where(out, np.inf, lower)
+        lower[np.arange(len(lower)) != chosen[c] if k == chosen[c] else k, c] = -np.inf
+    lower[:, none] = -np.inf
+    kept = np.ones(len(selected), bool)
+    for i, own in enumerate(assumed.slacks):
+        kept &= none | (view.separations.kept(i, alpha, own)[chosen, here] >= 0)
+        broken = view.separations.kept(i, alpha, own, broken=True) > 0
+        lower[broken] = np.inf
+    return Claims(lower if out is None else np.where(out, np.inf, lower), kept)
 
 
-def missing(view: "View", alpha: float, delta: float, assumed: Assumption) -> BoolArray:
+def missing(view: "View", alpha: float, delta: float, assumed: Assumed) -> BoolArray:
     """Return the pairs of which a guarantee needs more replications, [alternative, context].
 
     In every context that is not certified: the selected alternative and the rivals not yet separated.
     """
-    near = ~reached(leads(view, alpha, assumed), delta)
-    near[view.choice, np.arange(view.problem.n_contexts)] = near.any(axis=0)
+    found, selected = claims(view, alpha, assumed), view.choice
+    near = ~reached(found.lower, delta)
+    chosen, here = np.maximum(selected, 0), np.arange(view.problem.n_contexts)
+    near[chosen, here] |= (selected >= 0) & (near.any(axis=0) | ~found.kept)
     return np.asarray(near & answered(view))
 
 
@@ -262,6 +332,23 @@ def answered(view: "View") -> BoolArray:
     """Return in which contexts some alternative can be selected."""
     out = view.ruled_out
     return np.ones(view.problem.n_contexts, bool) if out is None else np.any(~out, axis=0)
+
+
+def _lower(
+    values: Array, alpha: float, ends: tuple[float, float] | None, resolution: float, *, exact: bool
+) -> Array:
+    """Return lower bounds of the means of rows, of any law between ``ends`` or else of a normal one."""
+    if ends is None:
+        return sequences.normal_lower(values, alpha, resolution=resolution, exact=exact)
+    return sequences.bounded_lower(values, alpha, *ends)
+
+
+def _sorted(rows: Array) -> BoolArray:
+    """Return which rows all rise or fall, by no chance: these are not in the order of the runs."""
+    step = np.diff(rows, axis=-1)
+    told = np.isfinite(step)
+    one_way = np.all(~told | (step > 0), axis=-1) | np.all(~told | (step < 0), axis=-1)
+    return np.asarray(one_way & (np.isfinite(rows).sum(axis=-1) >= _ENOUGH_FOR_A_TREND))
 
 
 def _packed(rows: Array) -> Array:

@@ -547,6 +547,12 @@ class Study:
         If alternatives have columns, these are columns here too: selected.servers, selected.beds. A pair
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
+
+        With limits what is selected loses least on average, p_best is the probability that it is the best of
+        those that keep them, and p_feasible that it keeps them. Where it loses less to choose none, selected
+        is None and p_best the probability that no alternative keeps the limits; from 0.95 on the state is "no
+        feasible alternative". Of several responses there are the means of the selected alternative and the
+        ends of their 90 % intervals: mean.late, low.late, high.late.
         """
         if delta is not None:
             warn_of_old_name("selection(delta=...)", "selection(equal_within=...)")
@@ -653,19 +659,26 @@ class Study:
             warn_of_old_name("forecast(worst=True)", 'forecast(contexts="worst")')
             contexts = "worst" if flag("worst", worst) else "expected"
         one_of("contexts", contexts, ("expected", "worst"))
-        self._refuse_limits("forecast")
         return forecasting.of_study(self.view(), target, worst=contexts == "worst", delta=delta)
 
-    def model_check(self) -> "model_check.ModelCheck":
-        """Return whether the model fits: pairs as all others predict them, noise, and single rewards."""
-        return model_check.of_study(self.view())
+    def model_check(self, of: str | None = None) -> "model_check.ModelCheck":
+        """Return whether the model fits: pairs as all others predict them, noise, and single rewards.
+
+        With limits there is a model of the goal and one of every sum of responses that is limited: ``of``
+        says which is meant, as "late"; by default the first that does not fit, else that of the goal.
+        """
+        return model_check.of_study(self.view(), of)
 
     def doubts(self) -> "doubts.Doubts":
         """Return what speaks against calling choices sure: misfit, too few replications, rare events."""
         return doubts.of_study(self.view())
 
     def model_summary(self) -> "model_summary.ModelSummary":
-        """Return what the model found: how much its parts vary, and over what distances."""
+        """Return what the model found: how much its parts vary, and over what distances.
+
+        With limits that is about the goal and about every sum of responses that is limited: the frames then
+        have a column ``of``.
+        """
         return model_summary.of_study(self.view())
 
     def posterior(self, contexts: object = None) -> "pd.DataFrame":
@@ -714,11 +727,11 @@ class Study:
         ``extrapolated`` marks those outside the bounds of the problem's contexts, or with a category that
         none of these has; an `ExtrapolationNotice` warns of such a category.
         """
-        self._refuse_limits("predict")
         zone = self.indifference()
 
         def made(found: predicting.Prediction) -> "pd.DataFrame":
-            frame = frames.of_selection(self.problem, *found, zone, rate=self.rate)
+            responses = frames.of_responses(self.view(), lambda each: predicting.model_at(each, found.rows))
+            frame = frames.of_selection(self.problem, *found, zone, rate=self.rate, responses=responses)
             frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
             return frame
 
@@ -734,7 +747,6 @@ class Study:
         The contexts are the index, so that all columns are probabilities; with ``indexed=False`` they are
         columns, as in `predict`.
         """
-        self._refuse_limits("predict_proba")
         whole = predicting.predicted(
             self.view(),
             contexts,
@@ -749,14 +761,6 @@ class Study:
         from argbest.report.notebook import Plots
 
         return Plots(self)
-
-    def _refuse_limits(self, what: str) -> None:
-        """Refuse what would answer as if there were no limits."""
-        if self.problem.limits:
-            raise InputError(
-                f"`{what}` knows of no limits yet, and this study has '{self.problem.limits[0]}'. Use "
-                "`certificate`, `selection` and `answer`, which do."
-            )
 
     def _granted(self, delta: float) -> Array:
         """Return P(within delta of the right answer) as far as nothing speaks against it, [part]."""

@@ -16,7 +16,7 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes
 from argbest.core.certificate import Certificate, Mixture
-from argbest.core.goals import goal_of
+from argbest.core.goals import Goal, Sum, goal_of
 from argbest.core.outcomes import SharedNoise, means_of, only_response, shared_noise, with_shared_noise
 from argbest.core.question import HasLimits, Question
 from argbest.core.questions.contexts import of_table
@@ -30,8 +30,16 @@ from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.problems.design import for_model
 from argbest.storage.base import Failed, Plain
+from argbest.study import assumptions
+from argbest.study.assumptions import Assumed
 from argbest.study.journal import Journal
-from argbest.study.learning import Knowledge, Learning, LearningOfOthers, integrated_by_seed
+from argbest.study.learning import (
+    Knowledge,
+    LearningAnew,
+    LearningOfOthers,
+    Learns,
+    integrated_by_seed,
+)
 from argbest.study.ledger import Ledger, status
 from argbest.study.rewards import RewardKind, RewardsSoFar, is_rate
 from argbest.study.separations import InOrder, Separations
@@ -53,15 +61,15 @@ class Inference:
 
     def __init__(
         self, problem: Problem, model: Model[Any], seed: int, setting: Setting, tallies: Sequence[Tally],
-        ruled_out: BoolArray | None, learning: Learning | LearningOfOthers,
+        ruled_out: BoolArray | None, learning: Learns,
     ) -> None:  # fmt: skip
         self._problem, self._model, self._seed = problem, model, seed
-        self._setting, self._tallies, self._ruled_out = setting, tuple(tallies), ruled_out
+        self._setting, self.tallies, self._ruled_out = setting, tuple(tallies), ruled_out
         self._learning = learning
         self._certificates: dict[tuple[float, bool], Certificate] = {}
         self._answers: dict[Hashable, Any] = {}
 
-    def holds(self, learning: Learning, setting: Setting) -> bool:
+    def holds(self, learning: Learns, setting: Setting) -> bool:
         """Return whether all of it follows from these, too."""
         own, other = self._setting.excluded, setting.excluded
         same = own is other or (own is not None and other is not None and np.array_equal(own, other))
@@ -97,7 +105,7 @@ class Inference:
     @cached_property
     def shared_noise(self) -> SharedNoise | None:
         """What the noise of all sums that are learned has in common; None where there is one."""
-        return shared_noise(self._tallies, self.knowledge.belief)
+        return shared_noise(self.tallies, self.knowledge.belief)
 
     @cached_property
     def choice(self) -> IntArray:
@@ -114,21 +122,21 @@ class Inference:
     @cached_property
     def integrated(self) -> Integrated | None:
         """The hyper-parameters of the goal that probabilities average over."""
-        return None if self._integrated is None else self._integrated[0]
+        return None if self.integrated_sums is None else self.integrated_sums[0]
 
     @cached_property
-    def _integrated(self) -> tuple[Integrated, ...] | None:
+    def integrated_sums(self) -> tuple[Integrated, ...] | None:
         """The hyper-parameters of all sums that are learned."""
         return integrated_by_seed(
-            self._model, self._tallies, self._setting, self.knowledge.learned, self._seed, self._ruled_out
+            self._model, self.tallies, self._setting, self.knowledge.learned, self._seed, self._ruled_out
         )
 
     @cached_property
     def mixture(self) -> Mixture | None:
         """The beliefs of those at the contexts of the study."""
-        if self._integrated is None:
+        if self.integrated_sums is None:
             return None
-        return together(self._integrated, self.shared_noise, self._ruled_out)
+        return together(self.integrated_sums, self.shared_noise, self._ruled_out)
 
     def certificate(self, delta: float, *, integrate: bool) -> Certificate:
         """Return how sure the selections are."""
@@ -160,7 +168,7 @@ class Inference:
     @property
     def _numbers(self) -> Callable[[], np.random.Generator] | None:
         """What makes draws of whole tables, where these are large; None where they are not."""
-        if self._tallies[0].count.size <= _DRAWN_BY_EIGENVALUES:
+        if self.tallies[0].count.size <= _DRAWN_BY_EIGENVALUES:
             return None
         return lambda: streams.generator(self._seed, streams.Purpose.CERTIFICATE)
 
@@ -300,6 +308,23 @@ class View:
         names = self.problem.responses
         return tuple(self.asking(goal=goal_of(own, names), limits=()) for own in self.setting.basis.weights)
 
+    @cached_property
+    def responses(self) -> "tuple[View, ...]":
+        """The study as if one response were its goal, without limits, of each; none of a single number.
+
+        A response that neither the goal nor a limit is by itself is learned about when somebody asks.
+        """
+        return tuple(map(self._of_response, range(len(self.problem.responses))))
+
+    def _of_response(self, response: int) -> "View":
+        own = tuple(float(i == response) for i in range(len(self.problem.responses)))
+        opposite = tuple(-factor for factor in own)
+        for weights, of_sum in zip(self.setting.basis.weights, self.sums, strict=False):
+            if weights in (own, opposite):
+                return of_sum
+        goal = Goal("max", Sum(((self.problem.responses[response], 1.0),)))
+        return self.asking(goal=goal, limits=())
+
     def asking(self, *, goal: object = None, limits: object = None, price: object = None) -> "View":
         """Return the same records with another goal, other limits or another price; None: as before.
 
@@ -361,6 +386,36 @@ class View:
         """The interval that holds every single reward: (0, 1) of a rate, else that of the problem."""
         return (0.0, 1.0) if self.rate else self.problem.goal_range
 
+    def assumed(self, assume: str | None = None) -> Assumed:
+        """Return what a guarantee takes as given of the goal and of every limit, by name or as declared."""
+        if not self.problem.limits:
+            return Assumed(assumptions.of_rewards(self.reward_range, assume))
+        goal = assumptions.of_rewards(self.reward_range, assume, self.problem.subject)
+        slacks, said = [], [goal.of(self.problem.subject)]
+        for limit in self.problem.limits:
+            subject, ends = str(limit.sum), self._range_of(limit.sum)
+            own = assumptions.of_rewards(ends, assume, subject)
+            said.append(own.of(subject))
+            if own.reward_range is not None:
+                slack = limit.slack(self.problem.responses)
+                side = 1.0 if limit.sense == ">=" else -1.0
+                low, high = sorted(side * end + slack.constant for end in own.reward_range)
+                own = replace(own, reward_range=(low, high))
+            slacks.append(own)
+        return Assumed(goal, tuple(slacks), " and ".join(dict.fromkeys(said)))
+
+    def _range_of(self, total: Sum) -> tuple[float, float] | None:
+        """Return the interval that holds a sum of responses in every replication; None if none is known."""
+        low = high = 0.0
+        for name, factor in total.terms:
+            place = self.problem.responses.index(name)
+            ends = (0.0, 1.0) if self.is_rate(place) else self.problem.range_of(place)
+            if ends is None:
+                return None
+            first, last = sorted(factor * end for end in ends)
+            low, high = low + first, high + last
+        return low, high
+
     @property
     def initial_design(self) -> str:
         """What the study simulates before its policy decides, and why, in words; "" until that is fixed."""
@@ -413,9 +468,15 @@ class View:
                 own.append(self.problem.sign * value)
         return values
 
-    def tally_after(self, n_records: int) -> Tally:
-        """Return the tally when the values of so many trials had been told."""
-        return self.tallies_after(n_records)[0]
+    def inference_after(self, n_records: int, before: tuple[Any, ...] | None = None) -> Inference:
+        """Return what was to be concluded when the values of so many trials had been told.
+
+        The model is fitted anew, from the hyper-parameters ``before``; pairs ruled out today are out.
+        """
+        tallies = self.tallies_after(n_records)
+        learning = LearningAnew(self.model, self.setting, tallies, n_records, before)
+        known = self.problem, self.model, self.seed, self.setting
+        return Inference(*known, tallies, self.ruled_out, learning)
 
     def tallies_after(self, n_records: int) -> tuple[Tally, ...]:
         """Return the tallies of all sums when the values of so many trials had been told."""

@@ -62,11 +62,12 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "questions": questions(study, ahead=ahead),
         "selected": _places(certificate.selected, shown.alternatives),
         "left_out": shown.left_out,
-        "goal": study.problem.goal,
-        "reward": study.problem.reward,
+        "goal": study.problem.aim.sense,
+        "reward": study.problem.subject,
+        "limits": [str(limit) for limit in study.problem.limits],
         "alternatives": _axis(study.problem.alternatives, shown.alternatives),
         "contexts": {**_axis(study.problem.contexts), "tabled": shown.contexts.tolist()},
-        "decisions": _brief_table(selection),
+        "decisions": _brief_table(_without_twins(study, selection)),
         "certainty": _certainty(certificate, study.indifference(), shown),
         "allocation": _allocation(study, shown),
         "model": study.model_summary().plain(),
@@ -78,6 +79,14 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "hyperparameters": None if shown.left_out else hyperparameters(study),
         "how": _how(study, command),
     }
+
+
+def _without_twins(study: Study, selection: pd.DataFrame) -> pd.DataFrame:
+    """Return the selection without the mean of the response that is the goal: that is the column mean."""
+    response = study.problem.goal_response if len(study.problem.responses) > 1 else None
+    if response is None:
+        return selection
+    return selection.drop(columns=f"mean.{study.problem.responses[response]}")
 
 
 def _axis(axis: Axis, shown: IntArray | None = None) -> Plain:
@@ -109,6 +118,7 @@ def _certainty(certificate: Certificate, delta: float, shown: Excerpt) -> Plain:
         "level": LEVEL,
         "delta": value(delta),
         "probability": values(_brief(shown.of(certificate.best_probability))),
+        "none": None if certificate.options is None else values(certificate.p_none_feasible[shown.contexts]),
     }
 
 
@@ -161,6 +171,7 @@ def _guarantee(study: Study) -> Plain:
     """Return what the data alone certify, context by context in the order of reading."""
     found = guarantee.planned(study.view())
     columns = ["selected", "rival", "lower", "smallest_delta", "certified", "certified_all", "replications"]
+    columns += ["feasible"] if study.problem.limits else []
     frame = found.frame[[*study.problem.contexts.frame().columns, *columns]]
     frame = frame.iloc[curves.side(study.problem.contexts).order]
     words = str(found)
@@ -204,7 +215,7 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     rows: list[list[Any]] = [
         ["problem", problem.name],
         ["size", f"{count(problem.n_alternatives, 'alternative')}, {count(problem.n_contexts, 'context')}"],
-        ["goal", f"{'largest' if problem.sign > 0 else 'smallest'} {problem.reward}"],
+        ["goal", f"{'largest' if problem.sign > 0 else 'smallest'} {problem.subject}"],
         ["policy", _short(text(study.policy))],
         ["model", _short(text(study.model))],
         ["replications", study.n_replications],
@@ -214,6 +225,8 @@ def _how(study: Study, command: str) -> list[list[Any]]:
         ["common random numbers", "yes" if study.common_random_numbers else "no"],
         ["versions", versions()],
     ]
+    if problem.limits:
+        rows.insert(3, ["limits", "; ".join(map(str, problem.limits))])
     if problem.description:
         rows.insert(1, ["description", problem.description])
     if command:

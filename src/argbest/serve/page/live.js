@@ -143,7 +143,8 @@
       place.textContent =
         `Of ${count(next.decisions.rows.length, "context")} ${number_of("sure")} sure (P(best) at least ` +
         `${level}), ${number_of("equal")} equal (within ${number(delta)} of the best with that ` +
-        `probability), ${number_of("open")} open.`;
+        `probability), ${number_of("open")} open` +
+        (next.limits.length ? `, ${number_of("no feasible alternative")} surely without a feasible alternative.` : ".");
     };
     update(data);
     return update;

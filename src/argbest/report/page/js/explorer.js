@@ -72,7 +72,7 @@
       const words = found.context.map((value, j) => `${kit.coordinates[j].name} ${show(value)}`).join(", ");
       verdict.replaceChildren(
         moved ? `At the nearest listed context, ${words}, ` : `At ${words}${found.interpolated ? ", between listed contexts," : ""} `,
-        ...(found.selected === null ? unanswered() : choice(found, labels)),
+        ...(found.selected !== null ? choice(found, labels) : found.none === undefined ? unanswered() : none(found)),
       );
       rank(found);
       profile.draw(found.context, found);
@@ -81,6 +81,14 @@
 
     function unanswered() {
       return ["there is ", element("strong", { id: "predicted" }, "no answer"), ": every alternative failed here."];
+    }
+
+    function none(found) {
+      return [
+        "choose none: ",
+        element("strong", { id: "predicted" }, `no alternative keeps ${data.limits.join(" and ")}`),
+        `, with probability ${probability(found.none)}.`,
+      ];
     }
 
     function choice(found, labels) {
@@ -92,12 +100,13 @@
             (found.gapSd === null ? "" : ` ± ${number(found.gapSd, 2)}`);
       const likelier =
         found.runnerUp !== null && found.probability[found.runnerUp] > found.pBest + 1e-9
-          ? ", which is more likely the best but has the worse mean"
+          ? `, which is more likely the best but ${found.feasible ? "loses more on average" : "has the worse mean"}`
           : "";
       return [
         "choose ",
         element("strong", { id: "predicted" }, labels[found.selected]),
-        `: best with probability ${probability(found.pBest)}, mean ${rounded(mean, sd)} ± ${number(sd, 2)}, ` +
+        (found.feasible ? `: keeps ${data.limits.join(" and ")} with probability ${probability(found.feasible[found.selected])}` : "") +
+          `${found.feasible ? "," : ":"} best ${found.feasible ? "of those that do " : ""}with probability ${probability(found.pBest)}, mean ${rounded(mean, sd)} ± ${number(sd, 2)}, ` +
           `${ahead}${likelier}; expected loss ${rounded(found.expectedLoss, data.certainty.delta / 10)}.`,
       ];
     }
@@ -115,13 +124,20 @@
         columns: [
           { name: data.alternatives.title },
           { name: "probability", title: "P(best)", kind: "probability" },
-          { name: "mean", kind: "number", unit: (row) => row[3] },
-          { name: "sd", kind: "number", unit: (row) => row[3] },
+          ...(found.feasible ? [{ name: "feasible", title: "P(feasible)", kind: "probability" }] : []),
+          { name: "mean", kind: "number", unit: (row) => row.at(-1) },
+          { name: "sd", kind: "number", unit: (row) => row.at(-1) },
         ],
         plain: true,
         rows: order
           .slice(0, 12)
-          .map((k) => [data.alternatives.short[k], found.probability[k], found.mean[k], found.sd[k]]),
+          .map((k) => [
+            data.alternatives.short[k],
+            found.probability[k],
+            ...(found.feasible ? [found.feasible[k]] : []),
+            found.mean[k],
+            found.sd[k],
+          ]),
       });
       if (order.length > 12)
         bars.append(element("p", {}, `The 12 likeliest of ${number(data.alternatives.total)} alternatives.`));

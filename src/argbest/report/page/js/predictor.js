@@ -32,7 +32,9 @@
    * are `interpolated`. A context is an array of values in the order of the kit's coordinates. Both say which
    * context they answer for: some kits list only some, of which the nearest answers. What is ruled out is not
    * selected; `selected` is null where nothing is left, and so is `runnerUp` where there is one alternative
-   * alone. `along(j, context)` gives the values of the j-th coordinate at which something is listed.
+   * alone. With limits `none` is the probability that no alternative keeps them, `feasible` that each does, and
+   * `selected` is null where none is chosen; between listed contexts the nearest one answers.
+   * `along(j, context)` gives the values of the j-th coordinate at which something is listed.
    */
   argbest.predictor = function (kit) {
     const onGrid = kit.stops ? kit.stops.reduce((all, stops) => all * stops.length, 1) : 0;
@@ -85,7 +87,8 @@
       if (!answered.length) return { ...said, ...UNANSWERED, probability: shown.mean.map(() => null) };
       const all = answered.reduce((sum, [, weight]) => sum + weight, 0);
       const rows = answered.map(([row, weight]) => [row, weight / all]);
-      return { ...said, ...(rows.length > 1 ? interpolated(rows) : listed(rows[0][0])) };
+      const nearest = rows.reduce((best, each) => (each[1] > best[1] ? each : best));
+      return { ...said, ...(rows.length > 1 && !kit.none ? interpolated(rows) : listed(nearest[0])) };
     }
 
     /** The alternatives that can be selected at none of these contexts. */
@@ -98,7 +101,17 @@
     function listed(row) {
       const selected = kit.selected[row],
         runnerUp = kit.runner_up[row];
+      const limited = kit.none ? { none: kit.none[row], feasible: kit.feasible[row] } : {};
+      if (selected < 0)
+        return {
+          ...UNANSWERED,
+          ...limited,
+          probability: kit.probability[row],
+          pBest: kit.none[row],
+          expectedLoss: kit.expected_loss[row],
+        };
       const found = {
+        ...limited,
         selected,
         probability: kit.probability[row],
         pBest: kit.probability[row][selected],

@@ -15,10 +15,17 @@
     p_best: "probability that the selected alternative is the best",
     expected_loss: "what choosing it costs on average, because it may not be the best",
   };
+  const LIMITED_HELP = {
+    selected: "what loses least on average; nothing where no alternative is likely enough to keep the limits",
+    p_best: "probability that it is the best of those that keep the limits, or that none does",
+    p_feasible: "probability that the selected alternative keeps all limits",
+    expected_loss: "what choosing it costs on average: it may not be the best, or may break a limit",
+  };
   const TITLES = {
     runner_up: "runner-up",
     gap_sd: "sd of gap",
     p_best: "P(best)",
+    p_feasible: "P(feasible)",
     expected_loss: "expected loss",
   };
 
@@ -55,15 +62,17 @@
         context: next.contexts.word,
         selected: next.alternatives.word === "alternative" ? "selected" : `selected ${next.alternatives.word}`,
       };
+      const limited = next.limits.length > 0,
+        help = limited ? { ...HELP, ...LIMITED_HELP } : HELP;
       const unsure = (row) => row[at] === "equal" || row[at] === "open";
       const meaning =
         `sure: P(best) is at least ${level}; equal: not sure, but within ${number(delta)} of the best ` +
-        "with that probability; open: neither";
-      const columns = columnsOf(next.decisions, { p_best: "probability" }).map((column) => ({
+        `with that probability; open: neither${limited ? `; no feasible alternative: surely none keeps the limits` : ""}`;
+      const columns = columnsOf(next.decisions, { p_best: "probability", p_feasible: "probability" }).map((column) => ({
         ...column,
         title: titles[column.name] || column.title,
         unit: units[column.name],
-        help: column.name === "state" ? meaning : HELP[column.name],
+        help: column.name === "state" ? meaning : help[column.name],
       }));
       place.replaceChildren();
       shown = argbest.table(place, {
@@ -167,7 +176,8 @@
     const host = section(
       "contention",
       "Still in the running",
-      "The smallest set of alternatives that contains the best one with the chosen probability.",
+      "The smallest set of alternatives that contains the best one with the chosen probability." +
+        (data.limits.length ? ` The best of those that keep ${data.limits.join(" and ")}; that none does counts, too.` : ""),
     );
     const level = element(
       "select",
@@ -181,8 +191,8 @@
       argbest.tabled(data).map(([c, i]) => {
         const chance = data.certainty.probability.map((row) => row[i]);
         if (chance[0] === null) return [contexts.short[c], 0, null, "no answer: every alternative failed here"];
-        const found = contenders(chance, Number(level.value));
-        const names = found.who.map((k) => alternatives.short[k]).join(", ");
+        const found = contenders(chance, Number(level.value), data.certainty.none ? data.certainty.none[i] : 0);
+        const names = found.who.map((k) => alternatives.short[k]).join(", ") || "none: no alternative keeps the limits";
         return [contexts.short[c], found.who.length, found.sum, names];
       });
     const shown = argbest.table(host, {
@@ -204,11 +214,11 @@
   }
 
   /** The fewest alternatives whose probabilities of being best reach a level, likeliest first. */
-  function contenders(chance, level) {
+  function contenders(chance, level, none) {
     const order = [...chance.keys()].sort((a, b) => chance[b] - chance[a] || a - b),
       who = [];
-    let sum = 0;
-    for (const k of order) {
+    let sum = none; // the probability that no alternative keeps the limits counts beside theirs
+    for (const k of sum >= level - 1e-12 ? [] : order) {
       who.push(k);
       sum += chance[k];
       if (sum >= level - 1e-12) break;
