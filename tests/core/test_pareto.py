@@ -124,6 +124,7 @@ def test_other_options_and_other_kinds_are_refused() -> None:
 
 def test_no_policy_can_be_asked_to_decide_for_it() -> None:
     with pytest.raises(
-        InputError, match=r"names no single choice.*study.answer\('pareto:min cost,min wait'\)"
+        InputError,
+        match="names no single choice.*question such as 'best', and ask this one of what it then knows",
     ):
         question("pareto:min cost,min wait")

@@ -80,7 +80,7 @@ def refuse_pareto(given: object) -> None:
     if found is not None:
         raise InputError(
             f"'{found}' names no single choice, so no policy can decide for it. Run the study with a "
-            f"question such as 'best', then ask it: study.answer('{found}')."
+            "question such as 'best', and ask this one of what it then knows."
         )
 
 
