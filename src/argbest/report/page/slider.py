@@ -37,7 +37,7 @@ def slider(view: View) -> Plain | None:
         return {
             "left_out": f"To move a bound in this page is left out: {problem.n_alternatives:,} alternatives "
             f"in {problem.n_contexts:,} contexts are too many to list draws of. Ask for another bound: "
-            f'study.answer(limits=["{problem.limits[0]}"]), or argbest answer STORAGE --limit.'
+            f'argbest answer STORAGE --limit "{problem.limits[0]}".'
         }
     certificate = view.certificate(0.0)
     draws = certificate.of_draws(lambda some: some)
