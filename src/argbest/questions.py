@@ -12,6 +12,7 @@ from typing import Any
 from argbest import options, plugins
 from argbest.checks import one_of
 from argbest.core.abilities import offers
+from argbest.core.pareto import Pareto, refuse_pareto
 from argbest.core.question import BEST, Best, Question
 from argbest.core.questions.contexts import AsksAboutContexts, Contexts
 from argbest.core.questions.one_for_all import (
@@ -27,8 +28,8 @@ from argbest.core.questions.top import Top
 from argbest.errors import InputError
 
 __all__ = [
-    "Best", "Contexts", "MostProbableBest", "OneForAll", "Overall", "Regret", "Rule", "Top", "WeighsContexts",
-    "WorstCase",
+    "Best", "Contexts", "MostProbableBest", "OneForAll", "Overall", "Pareto", "Regret", "Rule", "Top",
+    "WeighsContexts", "WorstCase",
 ]  # fmt: skip
 
 Asked = Question | AsksAboutContexts  # what a user names, before it is put to the contexts of a problem
@@ -47,6 +48,7 @@ def question(given: object) -> Any:
     """Return the question meant by a name, with options if it has some, or by an object; None: `Best`."""
     if given is None:
         return BEST
+    refuse_pareto(given)
     if isinstance(given, type) or offers(given, AsksAboutContexts) or offers(given, Question):
         if isinstance(given, type):
             raise InputError(f"question={given.__name__} is a class. Give an object, {given.__name__}().")

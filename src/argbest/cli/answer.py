@@ -25,8 +25,9 @@ _LEFT_OUT = ("gap_sd", "mean", "note")  # of the best per context: a terminal is
     "asked",
     metavar="NAME",
     multiple=True,
-    help="What to choose: best, overall, worst-case, regret, top:m=3, most-probable-best or rule:depth=2; "
-    "may be repeated.  [default: the question of the study]",
+    help="What to choose: best, overall, worst-case, regret, top:m=3, most-probable-best or rule:depth=2; or "
+    "which alternatives no other one beats, pareto:GOAL,GOAL; may be repeated.  "
+    "[default: the question of the study]",
 )
 @click.option("--goal", metavar="GOAL", help="Another goal than the study's, such as 'max throughput'.")
 @click.option(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.answers.answering import EACH, ONE, RULE, SEVERAL, Answer
+from argbest.answers.pareto import FORM as FRONT
 from argbest.checks import one_of
 from argbest.core.states import EQUAL, OPEN
 from argbest.errors import InputError
@@ -12,6 +13,7 @@ from argbest.report import answer_numbers as numbers
 from argbest.report import curves, looks, style, tables
 from argbest.report.answer_numbers import Node, RuleMap, percent
 from argbest.report.curves import Grid, Side
+from argbest.report.fronts import plot_front
 from argbest.report.looks import THEMES, Theme, middle_cut
 from argbest.report.policy_map import draw_map
 from argbest.report.style import LABEL, TICK, Sheet
@@ -31,9 +33,10 @@ def plot_answer(answer: Answer, *, ax: "Axes | None" = None, theme: str | None =
 
     One alternative for all contexts: what each is worth, with 90 % intervals, and where it is worst if that
     matters. Several per context: their places. A rule: its tree above the contexts, in the colours of its
-    ends. One per context: the policy map. ``theme`` is "light" or "dark".
+    ends. One per context: the policy map. What is non-dominated: two responses of every alternative, a
+    panel per context. ``theme`` is "light" or "dark".
     """
-    drawn = {ONE: _values, SEVERAL: _shortlist, RULE: _rule, EACH: _per_context}
+    drawn = {ONE: _values, SEVERAL: _shortlist, RULE: _rule, EACH: _per_context, FRONT: plot_front}
     if answer.form not in drawn:
         raise InputError(
             f"there is no picture of the answer to {answer.question!r}. Its `table` has the numbers."

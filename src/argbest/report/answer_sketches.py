@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from argbest.answers.answering import ONE, RULE, SEVERAL, Answer
+from argbest.answers.pareto import FORM as FRONT
 from argbest.answers.tailoring import Tailoring
 from argbest.core.states import OPEN
 from argbest.problems.axis import Axis
@@ -12,6 +13,7 @@ from argbest.report import answer_numbers as numbers
 from argbest.report import svg as draw
 from argbest.report.answer_numbers import Curve, Node, RuleMap, Shortlist, Values, percent, tick_text, ticks
 from argbest.report.curves import Grid
+from argbest.report.fronts import sketch_front
 from argbest.report.looks import folded, middle_cut
 from argbest.report.sketch import MOST, MOST_COLUMNS
 
@@ -29,6 +31,7 @@ def sketches(answer: Answer) -> list[str]:
         ONE: lambda: [_values(numbers.values(answer))],
         SEVERAL: lambda: [_shortlist(numbers.shortlist(answer))],
         RULE: lambda: _rule(numbers.rule_map(answer)),
+        FRONT: lambda: sketch_front(answer),
     }
     return made[answer.form]() if answer.form in made else []
 

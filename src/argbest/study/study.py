@@ -14,6 +14,7 @@ from argbest.core import tally as tallies
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
+from argbest.core.pareto import read_pareto
 from argbest.core.states import LEVEL
 from argbest.errors import DataNotice, InputError, StorageError, warn_of_old_name
 from argbest.lazy import later
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         model_summary,
         normality,
         overview,
+        pareto,
         predicting,
     )
     from argbest.answers import people as people_
@@ -57,9 +59,11 @@ else:  # mostly rooms above this one: asking and telling needs none of them
         later(f"argbest.answers.{name}")
         for name in ("answering", "doubts", "forecasting", "frames", "guarantee")
     )
-    model_check, model_summary, normality, overview, people_, predicting = (
-        later(f"argbest.answers.{name}")
-        for name in ("model_check", "model_summary", "normality", "overview", "people", "predicting")
+    model_check, model_summary, normality, overview = (
+        later(f"argbest.answers.{name}") for name in ("model_check", "model_summary", "normality", "overview")
+    )
+    pareto, people_, predicting = (
+        later(f"argbest.answers.{name}") for name in ("pareto", "people", "predicting")
     )
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
 
@@ -571,8 +575,13 @@ class Study:
         the right answer counts as equal to it, by default 1/100 of what wrong answers lose.
         ``goal``, ``limits`` and ``price`` take the place of those of the problem, for this answer: "max
         throughput", ["late <= 0.02"]; an empty list stands for no limits.
+
+        "pareto" names all alternatives of a context that no other one beats in every response
+        (`argbest.questions.Pareto`), "pareto:min cost,min wait" says which count and how.
         """
         view = self.view().asking(goal=goal, limits=limits, price=price)
+        if (asked := read_pareto(question)) is not None:
+            return pareto.of_study(view, asked)
         return answering.of_study(view, question, delta)
 
     def groups(self, by: str | Sequence[str] | None = None, *, n: int = 3) -> "pd.DataFrame":

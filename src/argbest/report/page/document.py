@@ -29,6 +29,7 @@ _OWN = (  # scripts, in the order in which they need each other
         "questions",
         "profile",
         "explorer",
+        "slider",
         "study",
     ),
     *("experiment", "main"),

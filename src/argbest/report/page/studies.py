@@ -21,6 +21,7 @@ from argbest.report import curves
 from argbest.report.curves import Excerpt
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.page.questions import questions
+from argbest.report.page.slider import slider
 from argbest.report.sketch import sketch
 from argbest.report.wording import answer, choices, count, names, set_aside, short
 from argbest.study.study import Study
@@ -46,7 +47,8 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
 
     Tables [alternative][context] are in the order of the problem; ``order`` of both axes is that of reading.
     ``prediction`` is the study's `prediction_kit`, which takes about a second; None unless answers for
-    contexts ``anywhere`` are wanted. ``ahead`` adds a forecast to the answer, which takes a second or two.
+    contexts ``anywhere`` are wanted. ``ahead`` adds a forecast to the answer, which takes a second or two,
+    and with limits what it takes to move their bounds.
     """
     selection, certificate = study.selection(), study.certificate()
     shown = curves.excerpt(study, selection)
@@ -73,6 +75,7 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "guarantee": _guarantee(study),
         "failures": _failures(study),
         "prediction": _prediction(study, shown) if anywhere else None,
+        "slider": slider(study.view()) if ahead else None,
         "hyperparameters": None if shown.left_out else hyperparameters(study),
         "how": _how(study, command),
     }

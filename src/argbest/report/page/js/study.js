@@ -362,6 +362,7 @@
       ),
       data,
     );
+    if (data.slider) argbest.slider(data);
     certainty(data);
     allocation(data);
     contention(data);

@@ -1,0 +1,177 @@
+"""Which alternatives no other one beats in every response, and how likely that is in every context."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from argbest.answers import doubts
+from argbest.answers.answering import Answer
+from argbest.answers.reported import reported_interval, reported_mean
+from argbest.core.arrays import Array, IntArray
+from argbest.core.goals import Goal, Limit
+from argbest.core.pareto import Pareto, non_dominated
+from argbest.core.states import INTERVAL, LEVEL, OPEN, SURE
+from argbest.jsonable import records, values
+from argbest.texts import chance, first_of
+
+if TYPE_CHECKING:
+    from argbest.study.view import View
+
+FORM = "non-dominated per context"
+NAMED_FROM = 0.5  # P(non-dominated) of the alternatives that are named
+COLUMN = "p_non_dominated"
+_SHOWN = 6  # contexts in words
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ParetoAnswer(Answer):
+    """Which alternatives no other one beats; ``goals`` are the goals that count.
+
+    ``choice`` has a tuple per context: the alternatives with P(non-dominated) of 0.5 or more, likeliest
+    first. ``table`` has a row per context and alternative: the means of all goals with the ends of their 90 %
+    intervals, and p_non_dominated. ``p_right`` is the probability that exactly those named are non-dominated,
+    averaged by the weights of the contexts. Nothing is lost by naming several, so ``expected_loss`` is NaN.
+    """
+
+    goals: tuple[Goal, ...]
+
+    @property
+    def halving(self) -> None:
+        """None: there is no expected loss."""
+        return
+
+    @property
+    def headline(self) -> str:
+        """How many alternatives are named."""
+        n = [len(each) for each in self.choice]
+        between = f"{min(n)}" if min(n) == max(n) else f"{min(n)} to {max(n)}"
+        where = f" in each of {len(n)} contexts" if len(n) > 1 else ""
+        total = self.view.problem.n_alternatives
+        return f"{between} of {total} alternatives non-dominated{where} by {self.said_goals}"
+
+    @property
+    def said_goals(self) -> str:
+        """The goals in words."""
+        *first, last = map(str, self.goals)
+        return f"{', '.join(first)} and {last}"
+
+    def details(self) -> list[str]:
+        """Return what is named in which context, what is not looked at, and doubts, in words."""
+        labels = self.view.problem.contexts.labels
+        said = [
+            f"in context {label}: {first_of(list(map(str, named)), _SHOWN) or 'no answer'}"
+            for label, named in list(zip(labels, self.choice, strict=True))[:_SHOWN]
+        ]
+        if len(labels) > _SHOWN:
+            said.append(f"… and {len(labels) - _SHOWN} more contexts (see `choice`)")
+        if self.view.problem.limits:
+            kept = " and ".join(map(str, self.view.problem.limits))
+            said.append(f"whether an alternative keeps {kept} is not looked at")
+        return [*said, self.note] if self.note else said
+
+    def sentences(self) -> list[str]:
+        """Return what is named, by what rule, and how sure that is."""
+        return [
+            f"named is what has P(non-dominated) of {NAMED_FROM} or more; "
+            f"P(exactly these) {chance(self.p_right)} on average: {self.state}",
+            *self.details(),
+        ]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the answer as JSON-ready values."""
+        found = {
+            "question": self.question,
+            "form": self.form,
+            "goals": [str(each) for each in self.goals],
+            "choice": [list(each) for each in self.choice],
+            "named_from": NAMED_FROM,
+            "p_right": self.p_right,
+            "state": self.state,
+            "note": self.note,
+            "table": records(self.table),
+        }
+        return {name: values(each) for name, each in found.items()}
+
+
+def of_study(view: "View", asked: Pareto) -> ParetoAnswer:
+    """Return which alternatives are non-dominated, from joint draws of all responses."""
+    problem = view.problem
+    goals = asked.goals(problem.aim, problem.limits, problem.responses)
+    return view.inference.once(("pareto", goals), lambda: _answered(view, asked, goals))
+
+
+def _answered(view: "View", asked: Pareto, goals: tuple[Goal, ...]) -> ParetoAnswer:
+    problem, labels = view.problem, view.problem.alternatives.labels
+    # Outcomes count so that larger is better. A goal, and the slacks of limits with a bound of 0, are just
+    # what joint draws of several goals are.
+    first, *others = goals
+    as_limits = [Limit(each.sum, ">=" if each.sense == "max" else "<=", 0.0) for each in others if each.sum]
+    joint = view.asking(goal=first, limits=as_limits)
+    stays = joint.certificate(0.0).of_draws(lambda some: _stays(some, view))
+    likely = stays.mean(axis=0)  # [alternative, context]
+    named = likely >= NAMED_FROM
+    right = np.mean(np.all(stays == named, axis=-2), axis=0)  # [context]
+    answered = np.ones(len(right), bool) if view.inference.answered is None else view.inference.answered
+    weights = np.where(answered, problem.weights, 0.0)
+    weights = weights if weights.any() else answered.astype(float)
+    p_right = float(right @ weights / weights.sum()) if answered.any() else float("nan")
+    order = np.argsort(-likely, axis=0, kind="stable")
+    choice = [tuple(labels[k] for k in order[:, c] if named[k, c]) for c in range(problem.n_contexts)]
+    note = _doubted(joint, goals)
+    return ParetoAnswer(
+        question=str(asked),
+        form=FORM,
+        goals=goals,
+        choice=choice,
+        expected_loss=float("nan"),
+        p_right=p_right,
+        delta=0.0,
+        p_within=p_right,
+        state=SURE if p_right >= LEVEL and not note else OPEN,
+        runner_up=None,
+        ties=(),
+        value=None,
+        table=_table(view, joint, goals, likely, order),
+        bound=problem.asked,
+        view=view,
+        note=note,
+        unit=problem.reward,
+    )
+
+
+def _doubted(joint: "View", goals: tuple[Goal, ...]) -> str:
+    """Return what speaks against calling it sure, of the first goal of which something does."""
+    for goal in goals:
+        own = joint.asking(goal=goal, limits=())
+        found = doubts.of_study(own)
+        if found.some.any():
+            return f"{goal.sum}: {found.first(own)}."
+    return ""
+
+
+def _stays(draws: Array, view: "View") -> Array:
+    """Return which alternatives are non-dominated in every draw, as 0 and 1, [draw, alternative, context]."""
+    return non_dominated(draws, view.ruled_out).astype(float)
+
+
+def _table(
+    view: "View", joint: "View", goals: tuple[Goal, ...], likely: Array, order: IntArray
+) -> pd.DataFrame:
+    """Return a row per context and alternative, in every context the likeliest first."""
+    problem = view.problem
+    k, c = order.T.ravel(), np.repeat(np.arange(problem.n_contexts), problem.n_alternatives)
+    frame = pd.concat([problem.contexts.frame(c), problem.alternatives.frame(k)], axis=1)
+    for goal in goals:
+        own = joint.asking(goal=goal, limits=())
+        belief = own.knowledge.belief
+        mean, sd = goal.sign * belief.mean[k, c], np.sqrt(belief.var[k, c])
+        low, high = reported_interval(mean, sd, INTERVAL, rate=own.rate)
+        for end, held in (("mean", reported_mean(mean, sd, rate=own.rate)), ("low", low), ("high", high)):
+            frame[f"{end}.{goal.sum}"] = held
+    frame[COLUMN] = likely[k, c]
+    if view.ruled_out is not None:
+        out = view.ruled_out[k, c]
+        frame.loc[out, frame.columns[-1 - 3 * len(goals) :]] = np.nan
+    return frame
