@@ -19,7 +19,7 @@ PLANS, HOURS = ["a", "b", "c"], [0, 1]
 COST = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
 WAIT = np.array([[9.0, 1.0], [5.0, 5.0], [5.2, 9.0]])  # hour 0: a and b, c about as b; hour 1: a alone
 BOTH = "pareto:min cost,min wait"
-ASKED = {"policy": "equal", "model": "gp", "initial": 1, "common_random_numbers": False}
+ASKED: dict[str, Any] = {"policy": "equal", "model": "gp", "initial": 1, "common_random_numbers": False}
 
 
 def told(values: dict[str, Array], noise: Array, goal: str = "min cost", **options: Any) -> Study:

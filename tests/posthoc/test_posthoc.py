@@ -310,7 +310,9 @@ def test_the_example_places_as_many_replications_as_asked(capsys: pytest.Capture
 
 def test_the_page_s_own_lines_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    [block] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "posthoc.md").read_text("utf-8"), re.DOTALL)
+    block, *_ = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "posthoc.md").read_text("utf-8"), re.DOTALL
+    )
     names: dict[str, Any] = {}
     exec(block, names)  # noqa: S102 (our own page)
     assert len(names["trials"]) == 20

@@ -122,7 +122,7 @@ def of_study(
     """
     finite("target", target, above=0, below=1)
     flag("worst", worst)
-    certificate, asked = view.answer_certificate(indifference_zone(delta)), view.question.name
+    certificate, asked = view.answer_certificate(indifference_zone(delta)), view.problem.question.name
     several = len(certificate.counted) > 1  # parts: the answer for all contexts together has no worst one
     now = float(certificate.pcs_m if worst else certificate.pcs_e)
     ahead = horizon(view)

@@ -77,11 +77,12 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row per checkpoint of the runs of one contender: every measure and its uncertainty.
 
     PCS_E, P_all, PGS(delta), EOC, the share of infeasible choices (NaN without limits) and the certificate's
-    claim are means over macro-replications with standard
-    errors (`_se`; unknown for a single one). PCS_M = min_c PCS(c) has the 95 % Wilson interval of the context
-    where it is attained, P_all its own. Seconds are processor time per macro-replication so far.
+    claim are means over macro-replications with standard errors (`_se`; unknown for a single one). PCS_M =
+    min_c PCS(c) has the 95 % Wilson interval of the context where it is attained, P_all its own. Seconds are
+    processor time per macro-replication so far.
     """
     table = runs.sort_values(["replications", "macroreplication"], kind="stable")
+    table = table.assign(**{name: np.nan for name in UNKNOWN if name not in table.columns})
     checkpoints = table["replications"].unique()
     n_runs = len(table) // len(checkpoints)
 
