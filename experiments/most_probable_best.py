@@ -2,7 +2,7 @@
 
 The rule, written before the first run:
 
-- Problems: `most-probable-best` (standard deviations 4 to 6) and `most-probable-best-noisy` (8 to 12) after
+- Problems: `most-probable-best` (standard deviations 4 to 6) and `most-probable-noisy` (8 to 12) after
   7,500 and 12,500 replications; both begin with 5 replications of every pair, and a new truth is drawn for
   every macro-replication. Alternatives do not share random numbers, as in the publication.
 - Contenders: equal allocation, C-OCBA, and `dvr-loss`, which decides for the best of every context, all with
@@ -47,19 +47,19 @@ PUBLISHED: dict[tuple[str, int, str], float] = {
     ("most-probable-best", 7_500, "c-ocba"): 0.338,
     ("most-probable-best", 12_500, "equal"): 0.531,
     ("most-probable-best", 12_500, "c-ocba"): 0.134,
-    ("most-probable-best-noisy", 7_500, "equal"): 0.796,
-    ("most-probable-best-noisy", 7_500, "c-ocba"): 0.706,
-    ("most-probable-best-noisy", 12_500, "equal"): 0.746,
-    ("most-probable-best-noisy", 12_500, "c-ocba"): 0.624,
-    ("most-probable-best-noisy", 97_500, "equal"): 0.348,
-    ("most-probable-best-noisy", 97_500, "c-ocba"): 0.0285,
+    ("most-probable-noisy", 7_500, "equal"): 0.796,
+    ("most-probable-noisy", 7_500, "c-ocba"): 0.706,
+    ("most-probable-noisy", 12_500, "equal"): 0.746,
+    ("most-probable-noisy", 12_500, "c-ocba"): 0.624,
+    ("most-probable-noisy", 97_500, "equal"): 0.348,
+    ("most-probable-noisy", 97_500, "c-ocba"): 0.0285,
 }
 THEIRS: dict[tuple[str, int], tuple[float, float]] = {
     ("most-probable-best", 7_500): (0.270, 0.357),
     ("most-probable-best", 12_500): (0.063, 0.118),
-    ("most-probable-best-noisy", 7_500): (0.683, 0.784),
-    ("most-probable-best-noisy", 12_500): (0.595, 0.707),
-    ("most-probable-best-noisy", 97_500): (0.0034, 0.0209),
+    ("most-probable-noisy", 7_500): (0.683, 0.784),
+    ("most-probable-noisy", 12_500): (0.595, 0.707),
+    ("most-probable-noisy", 97_500): (0.0034, 0.0209),
 }
 
 
@@ -74,7 +74,7 @@ class Match:
 
 MATCHES = (
     Match("most-probable-best", 300, (7_500, 12_500)),
-    Match("most-probable-best-noisy", 100, (7_500, 12_500)),
+    Match("most-probable-noisy", 100, (7_500, 12_500)),
 )
 
 

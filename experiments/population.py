@@ -30,6 +30,7 @@ from argbest import Study
 from argbest.cli.terminal import say
 from argbest.core.arrays import AnyArray, Array, BoolArray
 from argbest.problems import prevention
+from argbest.table_files import write_csv
 
 STORED = Path(__file__).parent / "stored"
 N_PEOPLE, BUDGET, N_FRESH = 200, 400, 5_000
@@ -124,7 +125,7 @@ def main(what: str, seeds: int) -> None:
             right.append(true)
             say(f"seed {seed}: claimed {claimed.mean():.3f}, right {true.mean():.3f}")
     found = bins(claims, right)
-    found.round(4).to_csv(STORED / f"population_{what}.csv", index=False)
+    write_csv(STORED / f"population_{what}.csv", found.round(4))
     say(found.round(3).to_string(index=False))
 
 

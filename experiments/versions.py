@@ -29,6 +29,8 @@ import numpy as np
 import pandas as pd
 
 from argbest import Study
+from argbest.cli.terminal import say
+from argbest.table_files import write_csv
 from experiments.luck_problems import PROBLEMS
 
 NAMES = ("newsvendor", "jumps", "heavy", "queue-staffing", "one-server")
@@ -81,10 +83,10 @@ def main(out: Path, version: str, problems: str, seeds: int) -> None:
     for name in problems.split(","):
         for row in course(name, seeds):
             rows.append({"version": version, **row})
-            pd.DataFrame(rows).to_csv(kept, index=False)
-            click.echo(f"{name} {row['replications']} right {row['right']:.3f}")
+            write_csv(kept, pd.DataFrame(rows))
+            say(f"{name} {row['replications']} right {row['right']:.3f}")
     every = pd.concat([pd.read_csv(path) for path in sorted(out.glob("versions_*.csv"))], ignore_index=True)
-    click.echo(taken(every).to_string())
+    say(taken(every).to_string())
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
     "classical": ProblemEntry(lambda: _table.classical()),
     "most-probable-best": ProblemEntry(lambda: _votes.most_probable_best(), EveryPair(5)),
-    "most-probable-best-noisy": ProblemEntry(lambda: _votes.most_probable_best_noisy(), EveryPair(5)),
+    "most-probable-noisy": ProblemEntry(lambda: _votes.most_probable_best_noisy(), EveryPair(5)),
     "covid": ProblemEntry(lambda: _covid.covid()),
     "covid-paper": ProblemEntry(lambda: _covid.covid_paper()),
     "covid-regional": ProblemEntry(lambda: _covid.covid_regional()),

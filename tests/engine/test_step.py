@@ -53,7 +53,8 @@ def compare(
 def named(study: Study) -> IntArray:
     """Return what a study names with its estimates for known; with limits by the first of its own draws."""
     if not study.problem.limits:
-        return np.asarray(study.view().belief.mean.argmax(axis=0))
+        view = study.view()
+        return np.asarray(view.question.choice(view.belief))
     return by_draws(study).choice
 
 

@@ -8,7 +8,7 @@ import click
 from argbest import files
 from argbest.cli.results import FORMATS, content
 from argbest.cli.stored import MOST_ROWS, load, of_stored_study
-from argbest.cli.terminal import note, say, show_json, table
+from argbest.cli.terminal import note, say, show_json, show_source, table
 from argbest.errors import InputError
 from argbest.texts import chance, number
 
@@ -74,7 +74,7 @@ def answer(
     for each in asked or (None,):
         found = study.answer(each, goal=goal, limits=kept, price=price, delta=delta)
         if as_python:
-            print(_python(found), end="", flush=True)
+            show_source(_python(found))
         elif as_json:
             show_json(found.plain())
         else:

@@ -56,6 +56,11 @@ def echo(line: str = "") -> None:
     print(harmless(line), flush=True)
 
 
+def show_source(text: str) -> None:
+    """Print program text as it is: names of the user stand in it as quoted texts."""
+    print(text, end="", flush=True)
+
+
 def show_json(value: object, *, indent: int | None = None) -> None:
     """Print JSON in ASCII, so that it holds no control characters."""
     print(json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f"), flush=True)

@@ -100,7 +100,7 @@ def call_rush() -> Problem:
         "call-rush",
         tuple(range(5, 9)),
         tuple(range(31, 50, 2)),
-        "A call centre with at most eight seats by rate of calls, at most 5 % of the callers to wait longer "
+        "A call centre with at most eight seats; by rate of calls, at most 5 % of the callers to wait longer "
         "than a minute; in the busiest hours no number of servers keeps that",
     )
 
@@ -203,8 +203,9 @@ def call_lines() -> Problem:
         truth={"profit": profit, "lost": lost, "late": late},
         name="call-lines",
         reward="profit per hour",
-        description="Servers and places to wait by rate of calls, at most 5 % of the callers to be lost and "
-        f"10 % to wait longer than two minutes; {_CALLS} calls in steady state, truth by the Markov chain.",
+        description="Servers and places to wait in a call centre; by rate of calls, at most 5 % of the "
+        f"callers to be lost and 10 % to wait longer than two minutes; {_CALLS} calls in steady state, "
+        "truth by the Markov chain.",
     )
 
 

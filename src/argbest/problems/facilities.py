@@ -69,7 +69,7 @@ def facility_sizing() -> Problem:
         noise_sd={"cost": 0.0, "stockout": np.sqrt(stockout * (1.0 - stockout))},
         name="facility-sizing",
         reward="capacity",
-        description="Capacities of three facilities by level and correlation of their demands, stock-outs in "
+        description="Capacities of three facilities; by level and correlation of demands, stock-outs in "
         "at most 5 % of the periods; FACSIZE-1 of SimOpt on a grid, truth by normal probabilities of boxes.",
     )
 

@@ -35,10 +35,10 @@ class MostProbableBestProblem:
         """What its problems have in common."""
         low, high = self.noise
         return (
-            "Ten alternatives are the best in 9, 6, 5, 5, 5, 5, 5, 5, 5 and 0 of 50 contexts, where the "
-            "means are 1 for the best and 2 to 10 in random order for the others; the noise is normal with "
-            f"standard deviations between {low:g} and {high:g}, and the truth is the draw itself, another "
-            "for every seed."
+            "A published baseline: ten alternatives are the best in 9, 6, 5, 5, 5, 5, 5, 5, 5 and 0 of 50 "
+            "contexts, where the means are 1 for the best and 2 to 10 in random order for the others; the "
+            f"noise is normal with standard deviations between {low:g} and {high:g}, and the truth is the "
+            "draw itself, another for every seed."
         )
 
     @property
@@ -77,4 +77,4 @@ def most_probable_best() -> MostProbableBestProblem:
 
 def most_probable_best_noisy() -> MostProbableBestProblem:
     """Return the baseline with standard deviations between 8 and 12."""
-    return MostProbableBestProblem(MORE_NOISE, "most-probable-best-noisy")
+    return MostProbableBestProblem(MORE_NOISE, "most-probable-noisy")

@@ -146,6 +146,6 @@ def barrett_prevention(n: int = 200, seed: int = 0) -> Problem:
         noise_sd=sd / np.sqrt(PATIENTS),
         name="barrett-prevention",
         reward="quality-adjusted years",
-        description="No drug, aspirin or a statin against cancer in Barrett's oesophagus, by age, risk and "
+        description="Drugs against cancer of the oesophagus: none, aspirin or a statin, by age, risk and "
         "the drugs' effects; a Markov model with exact truth, people drawn by a sampler.",
     )

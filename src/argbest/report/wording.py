@@ -127,7 +127,8 @@ class _Known:
 
     def __init__(self, study: Study) -> None:
         selection, self.axis = study.selection(), study.problem.alternatives
-        self.selected, self.state = selection["selected"].tolist(), selection["state"].tolist()
+        self.selected = selection["selected"].tolist()
+        self.state = [each if isinstance(each, str) else None for each in selection["state"].tolist()]
         self.p_best, self.zone = selection["p_best"].tolist(), f"{study.indifference():.2g}"
         self.said, self.bare = names(self.axis), short(self.axis)
         certificate = study.certificate()

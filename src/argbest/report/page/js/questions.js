@@ -17,7 +17,7 @@
   function drawing(svg) {
     const drawn = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
     drawn.setAttribute("aria-hidden", "true");
-    return element("figure", { className: "chart map" }, document.importNode(drawn, true));
+    return element("figure", { className: "chart drawn" }, document.importNode(drawn, true));
   }
 
   function tailoring(found) {

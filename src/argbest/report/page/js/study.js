@@ -214,7 +214,7 @@
   }
 
   /** The fewest alternatives whose probabilities of being best reach a level, likeliest first. */
-  function contenders(chance, level, none) {
+  function contenders(chance, level, none = 0) {
     const order = [...chance.keys()].sort((a, b) => chance[b] - chance[a] || a - b),
       who = [];
     let sum = none; // the probability that no alternative keeps the limits counts beside theirs
