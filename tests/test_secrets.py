@@ -83,6 +83,7 @@ def kept_in(server: Server, spelling: str) -> str:
 
 def test_every_command_for_stored_studies_is_tested_here() -> None:
     assert set(STORED) == {
+        "answer",
         "ask",
         "check",
         "export",

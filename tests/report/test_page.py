@@ -245,7 +245,7 @@ def test_a_page_of_ten_by_ten_is_small(tmp_path: Path, monkeypatch: pytest.Monke
     problem = Problem(list("abcdefghij"), np.linspace(0.0, 1.0, 10).tolist())
     for model in ("gp", "additive-gp"):
         path = write_report(told(problem, truth, model=model), tmp_path / f"{model}.html")
-        assert path.stat().st_size < 250_000
+        assert path.stat().st_size < 260_000
 
 
 def test_labels_cannot_leave_the_data_element() -> None:

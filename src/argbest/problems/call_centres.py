@@ -203,7 +203,7 @@ def call_lines() -> Problem:
         truth={"profit": profit, "lost": lost, "late": late},
         name="call-lines",
         reward="profit per hour",
-        description="Servers and places to wait in a call centre; by rate of calls, at most 5 % of the "
+        description="Servers and lines of a call centre; by rate of calls, at most 5 % of the "
         f"callers to be lost and 10 % to wait longer than two minutes; {_CALLS} calls in steady state, "
         "truth by the Markov chain.",
     )
