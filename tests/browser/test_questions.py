@@ -50,6 +50,7 @@ def test_arrow_keys_go_from_question_to_question_and_the_table_opens(
     page.keyboard.press("ArrowRight")
     assert page.get_by_role("radio", name="overall", exact=True).is_checked()
     page.locator("#choices summary").press("Enter")
+    page.locator("#choices tbody th").first.wait_for()
     rows = page.locator("#choices tbody th").all_inner_texts()
     assert rows == study.answer("overall").table["alternative"].tolist()
     assert page.heard == []

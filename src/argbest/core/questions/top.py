@@ -67,7 +67,8 @@ class Top:
         ordered = -np.sort(-possible, axis=0)
         if self.m >= len(rewards):
             return np.zeros(0)
-        behind = (ordered[self.m - 1] - ordered[self.m :]).ravel()
+        with np.errstate(invalid="ignore"):  # of a context in which fewer than m can be named
+            behind = (ordered[self.m - 1] - ordered[self.m :]).ravel()
         return np.asarray(behind[np.isfinite(behind)])
 
     def contrasts(self, belief: Belief, choice: IntArray) -> "LeadsOfTheNamed":
