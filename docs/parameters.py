@@ -1,9 +1,9 @@
-"""What our docstrings say of parameters: for the tables of the API pages, and for a test that none is missing.
+"""What our docstrings say of parameters: for the tables of the API pages, and for a test of them.
 
 A docstring may end with a section `Args:` (or `Attributes:` of what nobody makes by hand), an entry per
-parameter: `name: what it is` or, where the annotation says nothing, `name (what may be given): what it is`. What a
-method does not say is said by the method of that name in a base class, or in the protocol that it serves; what
-a class does not say of a field, by the comment behind the field.
+parameter: `name: what it is` or, where the annotation says nothing, `name (what may be given): what it is`.
+What a method does not say is said by the method of that name in a base class, or in the protocol that it
+serves; what a class does not say of a field, by the comment behind the field.
 """
 
 import dataclasses
@@ -27,13 +27,13 @@ PROTOCOLS: tuple[type, ...] = (
 _SECTION = re.compile(r"\n(?:Args|Attributes):\n((?:[ ]{4}.*\n?|\n)+)\Z")
 _ENTRY = re.compile(r"^ {4}\*{0,2}(\w+)(?: \((.+?)\))?: ", re.MULTILINE)
 _FIELD = re.compile(r"^ {4}(\w+): [^#\n]+#(?! type:| fmt:) (.+)$", re.MULTILINE)
-_WORDS = {
+_WORDS = {  # names of types that readers of the reference need not know
     "pd.DataFrame": "DataFrame", "Array": "array", "BoolArray": "array of bool", "IntArray": "array of int",
-    "AnyArray": "array", "np.random.Generator": "Generator", "PathLike[str]": "path",
-    "os.PathLike[str]": "path", "Path": "path", "Model[Any]": "Model", "Given": "str or dict", "options.Given": "str or dict",
-    "Simulate": "function or Program", "Item": "label or dict", "Plain": "dict", "Executor": "executor",
-    "Stop": "rule or function", "Progress": "function", "OnResult": "function", "Axes": "axes",
-    "collections.abc.Callable": "function", "Opener": "function", "_Function": "function",
+    "AnyArray": "array", "np.random.Generator": "Generator", "PathLike[str]": "path", "Path": "path",
+    "os.PathLike[str]": "path", "Model[Any]": "Model", "Given": "str or dict", "Item": "label or dict",
+    "options.Given": "str or dict", "Simulate": "function or Program", "Plain": "dict", "Axes": "axes",
+    "Executor": "executor", "Stop": "rule or function", "Progress": "function", "OnResult": "function",
+    "Opener": "function", "_Function": "function",
 }  # fmt: skip
 
 

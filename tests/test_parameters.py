@@ -34,7 +34,7 @@ def shown(block: str) -> Iterator[Any]:
 
 
 def own(value: Any, module: Any) -> bool:
-    return getattr(value, "__module__", None) == module.__name__
+    return bool(getattr(value, "__module__", None) == module.__name__)
 
 
 def public() -> dict[str, Any]:
