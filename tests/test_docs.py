@@ -169,8 +169,8 @@ def mentioned(page: str) -> str:
     return (DOCS / page).read_text("utf-8")
 
 
-def test_every_policy_is_weighed_on_the_page_about_choosing() -> None:
-    assert [name for name in registry.POLICIES if f"`{name}`" not in mentioned("choosing.md")] == []
+def test_every_policy_is_weighed_on_the_page_of_the_tournament() -> None:
+    assert [name for name in registry.POLICIES if f"`{name}`" not in mentioned("tournament.md")] == []
 
 
 def test_every_model_is_described_on_the_page_about_models() -> None:
