@@ -42,7 +42,11 @@ class Family(Protocol):
         """What its problems have in common."""
 
     def draw(self, seed: int) -> Problem:
-        """Return the problem of this seed; axes, weights and bounds do not depend on it."""
+        """Return the problem of this seed; axes, weights and bounds do not depend on it.
+
+        Args:
+            seed: Which of the problems.
+        """
 
 
 class PolicyEntry(NamedTuple):
@@ -206,7 +210,11 @@ def _added(value: str) -> list[tuple[plugins.Group, str]]:
 
 
 def policy(name: options.Given) -> PolicyEntry:
-    """Return the entry of a policy by its registry name; options after the name make no difference."""
+    """Return the entry of a policy by its registry name; options after the name make no difference.
+
+    Args:
+        name: The name, with or without options.
+    """
     return _one("policy", "policies", options.parsed("policy", name)[0], POLICIES, _policy_entry)
 
 
@@ -225,7 +233,12 @@ def separation(open_pairs: BoolArray) -> Policy:
 
 
 def model(given: options.Given, *, kind: str = "model") -> Model[Any]:
-    """Return a model by its registry name, with the options given; ``kind`` is what errors call it."""
+    """Return a model by its registry name, with the options given.
+
+    Args:
+        given: The name, with or without options.
+        kind: What errors call it.
+    """
     name, chosen = options.parsed(kind, given)
     retired.check(name)
     made: Model[Any] = options.configured(
@@ -260,12 +273,20 @@ def usual_model(given: options.Given | Policy) -> str:
 
 
 def problem_entry(name: str) -> ProblemEntry:
-    """Return the entry of a problem or a family by its registry name."""
+    """Return the entry of a problem or a family by its registry name.
+
+    Args:
+        name: The name, as `argbest problems` lists it.
+    """
     return _one("problem", "problems", name, PROBLEMS, _problem_entry)
 
 
 def problem(name: str) -> Problem:
-    """Return a shipped problem by its registry name; of a family, the draw of seed 0."""
+    """Return a shipped problem by its registry name; of a family, the draw of seed 0.
+
+    Args:
+        name: The name, as `argbest problems` lists it.
+    """
     made = problem_entry(name).make()
     return made if isinstance(made, Problem) else made.draw(0)
 
@@ -275,7 +296,10 @@ def choose(
 ) -> tuple[Policy, Model[Any]]:
     """Return the policy and the model meant; without a model, the one the policy is usually used with.
 
-    ``where`` stands before "policy" and "model" in errors: "[study] " of a study file.
+    Args:
+        policy_given: A name, with or without options, or a policy.
+        model_given: A name, with or without options, a model, or None.
+        where: What stands before "policy" and "model" in errors: "[study] " of a study file.
     """
     named, in_file = policy_given, bool(where)  # where nothing but names can stand
     if in_file or isinstance(policy_given, str | Mapping):
