@@ -195,7 +195,7 @@ def test_a_large_problem_or_one_without_truth_is_described_too(monkeypatch: pyte
     large, dark = Problem(names, [1], truth=[[k] for k in names]), Problem(names, [1, 2])
     monkeypatch.setitem(registry.PROBLEMS, "large", registry.ProblemEntry(lambda: large))
     monkeypatch.setitem(registry.PROBLEMS, "dark", registry.ProblemEntry(lambda: dark))
-    assert "11 alternatives are too many to show here; --json has them" in call("problems", "large").stdout
+    assert "11 alternatives are too many to show here; --truth FILE has them" in call("problems", "large").stdout
     result = call("problems", "dark")
     assert result.exit_code == 0
     assert "best" not in result.stdout.split("\n", 1)[1]  # below the title
