@@ -87,7 +87,8 @@ def of_study(view: "View", alpha: float, delta: float, assume: str | None = None
     """Return what is guaranteed of a study's selections."""
     problem, answered, selected = view.problem, separations.answered(view), view.choice
     assumed = view.assumed(assume)
-    each, together = (separations.claims(view, a, assumed) for a in (alpha, alpha / problem.n_contexts))
+    at_once = view.separations.generations.of_contexts(alpha)
+    each, together = (separations.claims(view, a, assumed) for a in (alpha, at_once))
     counted, none = view.in_order, selected < 0
     frame = problem.contexts.frame()
     frame["selected"] = _labels(view, selected, answered & ~none)
