@@ -1,6 +1,6 @@
 """Studies to which alternatives and contexts are added, or from which some are retired."""
 
-from collections.abc import Callable
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +93,70 @@ def test_a_study_that_grew_decides_as_one_that_had_all_rows(name: str, model: st
     assert twin.problem.bounds == grown.problem.bounds
     go_on_alike(grown, twin, 8)
     pd.testing.assert_frame_equal(grown.selection(), twin.selection())
+
+
+def peak(servers: dict[str, Any], demand: dict[str, Any], seed: int) -> float:
+    noise = np.random.default_rng(seed).normal()
+    return float(-((servers["servers"] - demand["rate"]) ** 2) + noise)
+
+
+def small_study(**options: Any) -> Study:
+    """Return a study of three numbers of servers in three contexts, with its first 24 values."""
+    problem = Problem([{"servers": n} for n in (1, 2, 3)], [{"rate": r} for r in (1.0, 2.0, 3.0)], peak)
+    return Study(problem, **{"seed": 2, **options}).run(24)
+
+
+def test_a_stored_study_keeps_what_was_added_and_retired(tmp_path: Path) -> None:
+    study = small_study(storage=tmp_path / "s.db")
+    study.add_alternatives([{"servers": 4}])
+    study.add_contexts([{"rate": 4.0}], weights=0.4)
+    study.retire(alternative={"servers": 1})
+    study.run(40)
+    again = Study.load(tmp_path / "s.db", simulate=peak)
+    assert again.problem.shape == (4, 4)
+    assert again.retired == {"alternatives": [{"servers": 1}], "contexts": []}
+    np.testing.assert_array_equal(again.problem.weights, study.problem.weights)
+    assert again.problem.weights.tolist() == pytest.approx([0.2, 0.2, 0.2, 0.4])
+    twin = copied(tmp_path)
+    go_on_alike(study, twin, 6)
+
+
+def copied(folder: Path) -> Study:
+    """Return a study of its own with all that was stored of another one."""
+    with sqlite3.connect(folder / "s.db") as one, sqlite3.connect(folder / "copy.db") as other:
+        one.backup(other)
+    return Study.load(folder / "copy.db", simulate=peak)
+
+
+def test_another_worker_sees_a_new_row_when_it_asks_next(tmp_path: Path) -> None:
+    study = small_study(storage=tmp_path / "s.db", model="independent", policy="c-ocba")
+    other = Study.load(tmp_path / "s.db", simulate=peak)
+    study.add_alternatives([{"servers": 9}])
+    assert other.ask_one().alternative == {"servers": 9}  # the initial design covers what is new
+    assert other.n_queued == 5
+    assert study.refresh().pending()[0].alternative == {"servers": 9}
+
+
+def test_a_snapshot_holds_a_table_that_grew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from argbest.storage.opening import opened
+    from argbest.study import checking
+
+    monkeypatch.setattr(checking, "EVERY", 20)
+    study = small_study(storage=tmp_path / "s.db", model="independent", policy="c-ocba")
+    study.add_alternatives([{"servers": 4}])
+    study.ask(3)
+    study.retire(alternative={"servers": 4}, context={"rate": 1.0})
+    study.run(60)
+    with opened(tmp_path / "s.db", name="study") as storage:
+        assert storage.paged()[0] > 0  # type: ignore[attr-defined]
+        found = checking.check(storage, study.definition)
+        assert found.sound, found
+    again = Study.load(tmp_path / "s.db", simulate=peak)
+    assert again.n_queued == study.n_queued
+    assert again.view().separations.generations == study.view().separations.generations
+    study.readmit(alternative={"servers": 4}, context={"rate": 1.0})
+    assert again.refresh().n_queued == study.n_queued > 0
+    third = Study.load(tmp_path / "s.db", simulate=peak)
+    assert third.n_queued == study.n_queued
+    third.run(90)
+    pd.testing.assert_frame_equal(third.selection(), again.refresh().selection())

@@ -96,7 +96,7 @@ def show_answer(study: "Study") -> None:
     if problem.question.name != BEST.name:
         say(*str(study.answer()).splitlines(), "the best alternative of every context:")
     contexts, short = curves.side(problem.contexts), short_labels(problem)
-    frame = study.selection().iloc[contexts.order]
+    frame = frames.selection(study.view(), study.indifference()).iloc[contexts.order]
     chances = ("p_best", "p_feasible") if problem.limits else ("p_best",)
     shown = records(frame)
     rows = [

@@ -127,10 +127,15 @@ class Axis:
 
     @cached_property
     def active(self) -> BoolArray:
-        """Return [entry] whether answers are about it: all but those that were retired."""
+        """[entry] whether answers are about it: all but those that were retired."""
         marked = np.ones(len(self), bool)
         marked[list(self.retired)] = False
         return marked
+
+    @property
+    def places(self) -> IntArray:
+        """[entry] its place among those that are not retired: its row in answers about these alone."""
+        return np.asarray(np.cumsum(self.active) - 1)
 
     def blocks(self, size: int) -> Iterator["Axis"]:
         """Yield the axis in parts of at most ``size`` entries, in their order."""

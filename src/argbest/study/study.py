@@ -610,7 +610,8 @@ class Study:
         if delta is not None:
             warn_of_old_name("selection(delta=...)", "selection(equal_within=...)")
             equal_within = delta if equal_within is None else equal_within
-        return frames.selection(self.view(), self.indifference(equal_within))
+        found = frames.selection(self.view(), self.indifference(equal_within))
+        return frames.without_notes(frames.of_active(found, self.problem.contexts))
 
     def answer(
         self,
@@ -736,7 +737,9 @@ class Study:
 
     def posterior(self, contexts: object = None) -> "pd.DataFrame":
         """Return the belief about every alternative at the contexts, or at others given."""
-        return predicting.posterior(self.view(), contexts)
+        view, (alternatives, own) = self.view(), (self.problem.alternatives, self.problem.contexts)
+        rows = own if contexts is None else own.rows(contexts)
+        return frames.of_active(predicting.posterior(view, contexts), alternatives, rows)
 
     def report(self, path: str | PathLike[str], *, command: str = "") -> Path:
         """Return the path of one self-contained HTML page, written there: answer, certainty, method.

@@ -145,6 +145,7 @@ class Inference:
             self._certificates[delta, integrate] = Certificate(
                 self.belief, self._problem.weights, self.normals, delta, self.answered,
                 self.mixture if integrate else None, question=self._of_table, numbers=self._numbers,
+                left_out=len(self._problem.contexts.retired),
             )  # fmt: skip
         return self._certificates[delta, integrate]
 
@@ -161,6 +162,7 @@ class Inference:
         made = Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
             question=asked, numbers=self._numbers, seen=seen,
+            left_out=0 if answered is None else len(self._problem.contexts.retired),
         )  # fmt: skip
         if self._numbers is None or question.only_the_best_matter:
             return made
