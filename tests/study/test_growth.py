@@ -9,19 +9,23 @@ import pandas as pd
 import pytest
 
 from argbest import Problem, Study, registry
-from argbest.errors import InputError
 
 SMALL = {"initial": [(0, 0), (1, 1), (2, 0)] * 2, "seed": 4}
 
 
 def part(whole: Problem, alternatives: list[int], contexts: list[int], **options: Any) -> Problem:
     """Return some rows of a problem, as a problem of its own."""
-    said = {"goal": whole.goal, "limits": whole.limits or None, "responses": whole.responses or None, **options}
-    rows = [
+    said = {
+        "goal": whole.goal,
+        "limits": whole.limits or None,
+        "responses": whole.responses or None,
+        **options,
+    }
+    rows, columns = (
         [axis.item(i) for i in places]
         for axis, places in ((whole.alternatives, alternatives), (whole.contexts, contexts))
-    ]
-    return Problem(*rows, whole.simulate, rate=whole.rate or False, **said)
+    )
+    return Problem(rows, columns, whole.simulate, rate=whole.rate or False, **said)
 
 
 def simulated(study: Study, trial: Any) -> Any:
@@ -33,7 +37,7 @@ def simulated(study: Study, trial: Any) -> Any:
 def twin_of(grown: Study, problem: Problem, **options: Any) -> Study:
     """Return a study that had all rows from the start, and was told the same of the same trials."""
     twin = Study(problem, initial=[], **options)
-    values = {trial: rows for trial, rows in told(grown)}
+    values = dict(told(grown))
     for trial in grown.asked:
         twin.enqueue(trial.alternative, trial.context)
         same = twin.ask_one()

@@ -102,7 +102,7 @@ class Axis:
         for i in range(len(more)):
             label, item = more.labels[i] if self.named else more.item(i), more.item(i)
             for known in (label, item):
-                place = self._place(known)
+                place = self.place(known)
                 if place is not None:
                     back = f" It was retired: call study.readmit({self.kind}={label!r})."
                     again = back if place in self.retired else " Leave it out."
@@ -140,9 +140,14 @@ class Axis:
     def blocks(self, size: int) -> Iterator["Axis"]:
         """Yield the axis in parts of at most ``size`` entries, in their order."""
         for first in range(0, len(self), size):
-            part = slice(first, first + size)
-            columns = {name: values[part] for name, values in self.columns.items()}
-            yield replace(self, labels=self.labels[part], columns=columns, retired=frozenset())
+            yield self.some(range(first, min(first + size, len(self))))
+
+    def some(self, positions: Iterable[int]) -> "Axis":
+        """Return some of the entries, in this order."""
+        where = list(positions)
+        columns = {name: tuple(values[i] for i in where) for name, values in self.columns.items()}
+        labels = tuple(self.labels[i] for i in where)
+        return replace(self, labels=labels, columns=columns, retired=frozenset())
 
     def item(self, i: int) -> Item:
         """Return what the simulator receives for position i: the label, or the row as a dict."""
@@ -173,8 +178,8 @@ class Axis:
         alike = [i for other, i in known.items() if all(map(close, key, other))]
         return alike[0] if len(alike) == 1 else None
 
-    def _place(self, item: Item) -> int | None:
-        """Return the position of an entry, None where there is none."""
+    def place(self, item: Item) -> int | None:
+        """Return the position of a label or a row, None where there is none."""
         parts = [item[name] for name in self.columns] if isinstance(item, Mapping) else [item]
         return self._found(tuple((sort(part), part) for part in parts), row=isinstance(item, Mapping))
 
@@ -300,11 +305,10 @@ class Axis:
     def _from_labels(self, labels: tuple[Label, ...]) -> "Axis":
         """Return the rows that labels stand for: new values of a single column, else rows of this axis."""
         if len(self.columns) == 1 and not self.named:
-            return replace(self, labels=labels, columns=dict.fromkeys(self.columns, labels), retired=frozenset())
-        where = [self.index(label) for label in labels]
-        columns = {name: tuple(values[i] for i in where) for name, values in self.columns.items()}
-        labels = tuple(self.labels[i] for i in where)
-        return replace(self, labels=labels, columns=columns, retired=frozenset())
+            return replace(
+                self, labels=labels, columns=dict.fromkeys(self.columns, labels), retired=frozenset()
+            )
+        return self.some(self.index(label) for label in labels)
 
     @cached_property
     def _positions(self) -> tuple[dict[Key, int], dict[Key, int]]:

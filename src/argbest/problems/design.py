@@ -306,12 +306,12 @@ class Automatic:
 def of_new_rows(
     model: object, problem: Problem, before: tuple[int, int], *, knows_new_contexts: bool
 ) -> list[Pair]:
-    """Return pairs of rows that were added to a table of the size ``before``, of which nothing can be inferred.
+    """Return pairs of which nothing can be inferred, of rows added to a table of the size ``before``.
 
     A model that learns about pairs from others says something of every new row whose numbers and categories
     it can place: then no pair is needed. A name, or a category, that it has never seen is simulated in three
-    pairs, twice each. Any other model learns each alternative by itself: a new one is simulated twice in every
-    context. New contexts it can place if it ``knows_new_contexts`` and their categories; else every
+    pairs, twice each. Any other model learns each alternative by itself: a new one is simulated twice in all
+    contexts. New contexts it can place if it ``knows_new_contexts`` and their categories; else every
     alternative is simulated twice there. Retired rows are left out.
     """
     alternatives, contexts = problem.alternatives, problem.contexts

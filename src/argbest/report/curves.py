@@ -185,7 +185,8 @@ def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
 
 def _columns(problem: Problem, alternatives: Side) -> IntArray:
     """Return where `Study.predict_proba` has what can be chosen, in reading order."""
-    return np.append(problem.alternatives.places, np.sum(problem.alternatives.active))[alternatives.order]
+    alike = problem.alternatives
+    return np.append(alike.places, np.sum(alike.active)).astype(np.int64)[alternatives.order]
 
 
 def grid(problem: Problem) -> Grid | None:

@@ -259,9 +259,7 @@ def _simulated(problem: Problem, name: str, here: Item) -> list[int]:
 
 def _selected(study: Study, known: list[int], rows: list[Item]) -> list[int]:
     """Return the alternatives selected in the simulated contexts; where there are none, in these rows."""
-    frame = (
-        frames.selection(study.view(), study.indifference()).iloc[known] if known else study.predict(rows)
-    )
+    frame = frames.selection(study.view(), study.indifference()).iloc[known] if known else study.predict(rows)
     return [study.problem.alternatives.index(label) for label in frame["selected"] if label is not None]
 
 

@@ -153,7 +153,18 @@ class Revised:
 
 
 Event: TypeAlias = (
-    Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted | Parted | Enqueued | Named | Revised
+    Designed
+    | Asked
+    | Told
+    | Failed
+    | Passed
+    | Refit
+    | Begun
+    | Readmitted
+    | Parted
+    | Enqueued
+    | Named
+    | Revised
 )
 
 

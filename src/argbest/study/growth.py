@@ -65,7 +65,7 @@ class Generations:
       with b_j the j-th that becomes the best, 2/4 + 1/2 of alpha is spent at most.
 
     In one context an error then has the probability alpha at most in all answers that are given before the
-    table first changes, as much in all from then on until the first retirement, and as much in all later ones.
+    table first changes, as much in all from then on until the first retirement, and as much in all later.
     """
 
     first: tuple[int, int]

@@ -402,7 +402,7 @@ class Journal:
         """Return the cost of a replication per pair as it is known now, None where all cost alike."""
         if isinstance(self.cost, str):
             return learned_costs(self.ledger.timed, self.ledger.seconds)
-        return self.cost if self.ledger.cost is None else self.ledger.cost  # type: ignore[no-any-return]
+        return self.cost if self.ledger.cost is None else self.ledger.cost
 
     def expected_seconds(self, trials: Sequence[int]) -> float:
         """Return how long the simulations of these trials will take, 0 where none was timed yet."""

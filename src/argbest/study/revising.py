@@ -1,5 +1,7 @@
 """Which event changes the table of a study as its user wants: checked against what the study is now."""
 
+import json
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from argbest.problems.design import of_new_rows
 from argbest.problems.labels import is_frame
 from argbest.storage.base import Revised
 from argbest.study.growth import plain_rows
+from argbest.texts import first_of
 
 if TYPE_CHECKING:
     from argbest.study.journal import Journal
@@ -25,18 +28,15 @@ if TYPE_CHECKING:
 def adding(journal: "Journal", kind: Kind, rows: object, weights: object, cost: object) -> Revised:
     """Return the event that adds alternatives or contexts to the table of a study."""
     problem, ledger = journal.problem, journal.ledger
-    if journal.seeds.rule != streams.SeedsByIdentity():
-        raise InputError(
-            "this study was made by version 0.2 or an older one: its seeds depend on the number of alternatives "
-            "and contexts, so that none can be added. Begin a new study with all of them, and tell it the runs "
-            "of this one: study.observations() and Study.from_observations(frame)."
-        )
+    _refuse_old_seeds(journal)
     if kind == "context":
         _refuse_population(problem, "added")
     axis = problem.alternatives if kind == "alternative" else problem.contexts
     larger = axis.joined_by(rows)
     n = len(larger) - len(axis)
-    shares = ledger.shares if kind == "alternative" else _joined_shares(problem, ledger.shares, larger, weights)
+    shares = (
+        ledger.shares if kind == "alternative" else _joined_shares(problem, ledger.shares, larger, weights)
+    )
     axes = (larger, problem.contexts) if kind == "alternative" else (problem.alternatives, larger)
     return _event(journal, *axes, shares, _joined_costs(journal, kind, n, cost))
 
@@ -73,12 +73,85 @@ def weighing(journal: "Journal", weights: object) -> Revised:
     return _event(journal, problem.alternatives, contexts, scaled, ledger.cost)
 
 
+def following(journal: "Journal", wanted: Problem, cost: object) -> Revised | None:
+    """Return the event that gives a study the rows and the weights of a problem that may have more of them.
+
+    None if nothing is new. ``cost`` is the table of costs of that problem, if the study has one.
+    """
+    problem, ledger = journal.problem, journal.ledger
+    own, others = (problem.alternatives, problem.contexts), (wanted.alternatives, wanted.contexts)
+    alternatives, contexts = (_united(*both) for both in zip(own, others, strict=True))
+    rows, columns = (_located(*both) for both in zip((alternatives, contexts), others, strict=True))
+    shares = np.zeros(len(contexts))
+    shares[: len(ledger.shares)] = ledger.shares / ledger.shares[problem.contexts.active].sum()
+    shares[columns] = wanted.weights
+    grown = (len(alternatives), len(contexts)) != problem.shape
+    if not grown and np.allclose(counting(shares, contexts), problem.weights, rtol=1e-9, atol=0.0):
+        return None
+    if len(contexts) > problem.n_contexts:
+        _refuse_population(problem, "added")
+    if grown:
+        _refuse_old_seeds(journal)
+    bounds = problem.revised(alternatives, contexts, shares).bounds
+    if bounds != wanted.bounds and not contexts.retired:
+        raise InputError(
+            f"the bounds of the contexts would be {bounds} with all rows, given is {wanted.bounds}. Leave "
+            "the bounds out, or give these."
+        )
+    known = None if isinstance(journal.cost, str) else journal.costs()
+    if known is not None:
+        larger = np.full((len(alternatives), len(contexts)), known.mean())  # of rows that are retired
+        larger[np.ix_(rows, columns)] = table("cost", cost, wanted.shape, above=0)
+        larger[: known.shape[0], : known.shape[1]] = known
+        known = larger
+    return _event(journal, alternatives, contexts, shares, known)
+
+
+def _united(own: Axis, other: Axis) -> Axis:
+    """Return the entries of a study and those of another axis that it has not; all in use must be in both."""
+    if list(own.columns) != list(other.columns) or own.categorical != other.categorical:
+        was, now = (
+            ", ".join(f"{name} (categorical)" if name in axis.categorical else name for name in axis.columns)
+            or "none"
+            for axis in (own, other)
+        )
+        raise InputError(f"columns of {own.kind}s: stored is {was}, given is {now}. Give the same columns.")
+    places = _located(own, other)
+    left_out = sorted(set(np.flatnonzero(own.active).tolist()) - set(places))
+    if left_out:
+        row = json.dumps(own.item(left_out[0]), ensure_ascii=False)
+        more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        raise InputError(
+            f"the {own.kind} {row}{more} of the stored study is left out. Rows can be added so, not taken "
+            f"away: put it back, or retire it first: study.retire({own.kind}=...), or argbest retire STORAGE "
+            f"--{own.kind} {shlex.quote(row)}."
+        )
+    new = [i for i, place in enumerate(places) if place < 0]
+    return own.joined_by(other.some(new)) if new else own
+
+
+def _located(axis: Axis, other: Axis) -> list[int]:
+    """Return where the entries of another axis stand in this one, -1 of those that do not."""
+    found = (axis.place(other.labels[i] if axis.named else other.item(i)) for i in range(len(other)))
+    return [-1 if place is None else place for place in found]
+
+
+def _refuse_old_seeds(journal: "Journal") -> None:
+    if journal.seeds.rule != streams.SeedsByIdentity():
+        raise InputError(
+            "this study was made by version 0.2 or an older one: its seeds depend on the number of "
+            "alternatives and contexts, so that none can be added. Begin a new study with all of them, and "
+            "tell it the runs of this one: study.observations() and study.tell_frame(frame)."
+        )
+
+
 def positions(axis: Axis, given: object) -> list[int]:
     """Return where entries stand that are named by a label or a row, or by several of them."""
     if is_frame(given):
         return [axis.index(axis.rows(given).item(i)) for i in range(len(axis.rows(given)))]
-    several = isinstance(given, Sequence | np.ndarray | set | frozenset) and not isinstance(given, str | bytes)
-    return [axis.index(each) for each in (given if several else [given])]  # type: ignore[union-attr]
+    if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes):
+        return [axis.index(each) for each in given]
+    return [axis.index(given)]
 
 
 def refuse_retired(problem: Problem, alternative: int | None, context: int | None) -> None:
@@ -90,6 +163,19 @@ def refuse_retired(problem: Problem, alternative: int | None, context: int | Non
                 f"the {axis.kind} {name!r} is retired, so it is not simulated. "
                 f"Bring it back first: study.readmit({axis.kind}={name!r})."
             )
+
+
+def said(before: Problem, after: Problem) -> list[str]:
+    """Return what changed from one table to another, in words: one sentence each."""
+    found = []
+    for was, now in ((before.alternatives, after.alternatives), (before.contexts, after.contexts)):
+        new = [now.labels[i] for i in range(len(was), len(now))]
+        if new:
+            several = "" if len(new) == 1 else "s"
+            found.append(f"{len(new)} {now.kind}{several} added: {first_of([str(each) for each in new], 5)}.")
+    if not found and not np.array_equal(before.weights, after.weights):
+        found.append("The weights of the contexts were changed.")
+    return found
 
 
 def _event(
@@ -132,8 +218,8 @@ def _retired(axis: Axis, given: object, *, back: bool) -> Axis:
 def _refuse_population(problem: Problem, done: str) -> None:
     if problem.population is not None:
         raise InputError(
-            f"the contexts of this study are a population, so that single ones cannot be {done}. Begin a study "
-            "of another population; alternatives can be added and retired."
+            f"the contexts of this study are a population, so that single ones cannot be {done}. Begin a "
+            "study of another population; alternatives can be added and retired."
         )
 
 
@@ -147,8 +233,8 @@ def _joined_shares(problem: Problem, shares: Array, contexts: Axis, weights: obj
     given = np.full(len(new), single) if single is not None else _by_row(weights, contexts, new, how)
     if (given < 0).any() or not given.sum() < 1:
         raise InputError(
-            f"got weights {given.tolist()} of new contexts; expected none negative and a sum below 1: each is "
-            "its part of the whole, and the other contexts share the rest as before. "
+            f"got weights {given.tolist()} of new contexts; expected none negative and a sum below 1: each "
+            "is its part of the whole, and the other contexts share the rest as before. "
             "`study.set_weights` sets those of all."
         )
     return np.concatenate([shares * ((1.0 - given.sum()) / old.sum()), given])

@@ -201,8 +201,9 @@ class Separations:
         return same
 
     def lower(self, selected: IntArray, alpha: float | Array, assumed: Assumption) -> Array:
-        """Return bounds of selected minus each alternative, [alternative, context]; alpha is of one context, or [context].
+        """Return bounds of selected minus each alternative, [alternative, context].
 
+        Alpha is of one context, or [context].
         An error needs a failing bound between the selected and the truly best one, so alpha / (K − 1) per
         alternative is enough. With m limits it is alpha / (K − 1 + m): let b be the best of those that keep
         all limits. If the selected k breaks one, the bound of that slack has failed, one for every such k. If
@@ -229,7 +230,7 @@ class Separations:
     def kept(self, limit: int, alpha: float | Array, assumed: Assumption, *, broken: bool = False) -> Array:
         """Return lower bounds of the slack of a limit, [alternative, context]: 0 or more, and it is kept.
 
-        With ``broken`` of minus the slack: above 0, and the limit is not kept. Alpha is of one context, or [context].
+        With ``broken`` of minus the slack: above 0, and the limit is not kept. Alpha as for `lower`.
         """
         columns = [self._slack(c, limit, broken, own, assumed) for c, own in enumerate(self._of_each(alpha))]
         return np.stack(columns, axis=-1)

@@ -211,14 +211,19 @@ class Study:
         stored = defined(storage, name, storage)
         with explained("the definition of the study"):
             stored = definition.modern(stored, notify=True)
-            if found := definition.differences(stored, described, says="given is"):
-                raise InputError(
-                    f"the stored study {name!r} is another one: {'; '.join(found)}. Only the name of the "
-                    "problem, the simulator and the plan may differ. Correct the options, or give another "
-                    "name."
-                )
             chosen = definition.restored(stored, problem.simulate, options.policy, options.model)
-            self._open(storage, stored, *chosen)
+            found = definition.differences(stored, described, says="given is")
+            if not found or not definition.differences(stored, described, rows=False):
+                self._open(storage, stored, *chosen)
+                if found:  # its table may have become what is described
+                    now = definition.grown(stored, self.problem, described)
+                    found = definition.differences(now, described, says="given is")
+        if found:
+            raise InputError(
+                f"the stored study {name!r} is another one: {'; '.join(found)}. Only the name of the "
+                "problem, the simulator and the plan may differ. Correct the options, or give another "
+                "name. To add rows, load the study and call `take_over(problem)`."
+            )
 
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
@@ -232,7 +237,8 @@ class Study:
         self._said: set[str] = set()  # notices of a kind that are given once
 
     def __repr__(self) -> str:
-        size = "{} alternatives x {} contexts".format(*self.problem.shape)
+        axes = self.problem.alternatives, self.problem.contexts
+        size = "{} alternatives x {} contexts".format(*(int(axis.active.sum()) for axis in axes))
         return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
 
     def __str__(self) -> str:
@@ -500,7 +506,7 @@ class Study:
             self._journal.revise(lambda now: revising.retiring(now, alternative, context, back=True))
 
     def add_alternatives(self, alternatives: object, *, cost: object = None) -> None:
-        """Add alternatives to the study: a list of labels or of dicts, or a DataFrame, as `Problem` takes them.
+        """Add alternatives to the study: labels, dicts or a DataFrame, as `Problem` takes them.
 
         Values, seeds and numbers of all others stay as they are, and the model learns from all values again.
         Of new pairs it says what it infers from the others; those of which it can infer nothing are simulated
@@ -523,8 +529,8 @@ class Study:
         """Leave an alternative or a context, or several in a list, out of the study from now on.
 
         Name them by their labels or rows. They are not simulated any more, and answers, certificates and
-        averages are about the others. Values told stay, and so do trials under way: the model goes on learning
-        from them. `readmit` brings them back.
+        averages are about the others. Values told stay, and trials under way can be told: the model goes on
+        learning from both. `readmit` brings them back.
         """
         self._journal.revise(lambda now: revising.retiring(now, alternative, context, back=False))
 
@@ -534,6 +540,17 @@ class Study:
         A list in their order, or a dict by label; they are divided by their sum.
         """
         self._journal.revise(lambda now: revising.weighing(now, weights))
+
+    def take_over(self, problem: Problem, *, cost: object = None) -> list[str]:
+        """Return what changed, in words: rows that a problem has and the study has not are added.
+
+        Its weights are taken over, too. So you can edit the lists of alternatives and contexts of a stored
+        study, and go on with it. ``cost`` is a table of costs for that problem, if the study has one. Rows
+        that the problem leaves out are refused: `retire` them.
+        """
+        before = self.problem
+        self._journal.revise(lambda now: revising.following(now, problem, cost))
+        return revising.said(before, self.problem)
 
     @property
     def retired(self) -> dict[str, list[Item]]:
