@@ -2,6 +2,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,22 @@ _lasting: set[str] = set()  # modules that stay, so that the thousands of them a
 # Started in the background of a shell, a program is told to ignore Ctrl-C, and so would all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the cases of a grid to the slow tests that ``fast_cases`` does not name."""
+    left = {item.nodeid.partition("[")[0] for item in items if item.get_closest_marker("fast_cases")}
+    for item in items:
+        if (named := item.get_closest_marker("fast_cases")) is None:
+            continue
+        case = item.nodeid.partition("[")[2].removesuffix("]")
+        if any(fnmatchcase(case, pattern) for pattern in named.args):
+            left.discard(item.nodeid.partition("[")[0])
+        else:
+            item.add_marker(pytest.mark.slow)
+    if left and config.args_source is config.ArgsSource.TESTPATHS:
+        raise pytest.UsageError(f"no case of {', '.join(sorted(left))} is as its fast_cases say")
 
 
 @pytest.fixture(scope="session")

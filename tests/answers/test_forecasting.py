@@ -36,6 +36,7 @@ def test_a_forecast_begins_at_the_certificate_and_rises(policy: str) -> None:
     assert (found.curve["low"] <= found.curve["high"]).all()
 
 
+@pytest.mark.slow
 def test_more_takes_longer_and_the_same_study_says_the_same() -> None:
     study = begun()
     low, high = study.forecast(0.98), study.forecast(0.995)
@@ -45,6 +46,7 @@ def test_more_takes_longer_and_the_same_study_says_the_same() -> None:
     assert (again.low, again.replications, again.high) == (high.low, high.replications, high.high)
 
 
+@pytest.mark.slow
 def test_the_worst_context_takes_longer_and_an_indifference_zone_less() -> None:
     study = begun()
     usual = study.forecast(0.99).replications

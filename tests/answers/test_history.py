@@ -51,6 +51,7 @@ def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
         assert row["eoc"] == pytest.approx(sure.expected_loss(selected).mean(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_hold_nine_draws_of_ten() -> None:
     study = Study(small_problems.table(), initial=2).run(50)
     last = overview.history(study.view()).iloc[-1]
@@ -70,6 +71,7 @@ def test_intervals_hold_nine_draws_of_ten() -> None:
         assert np.mean(values) == pytest.approx(exact, abs=5 * np.std(values) / np.sqrt(n))
 
 
+@pytest.mark.slow
 def test_smaller_is_better_gives_the_same_course() -> None:
     one = Study(small_problems.table(), initial=2).run(50)
     other = Study(small_problems.table(goal="min"), initial=2)

@@ -37,6 +37,7 @@ MODELS = ["additive-gp", "gp", "independent"]
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("common", [False, True])
+@pytest.mark.fast_cases("True-additive-gp", "False-gp")
 def test_the_selected_is_as_likely_the_best_in_every_table(model: str, common: bool) -> None:
     one = study(model, common=common)
     frame, certificate = one.selection(), one.certificate()

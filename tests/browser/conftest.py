@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from coarse import few_draws
 from report.page_studies import list_few
 from watching import PATIENCE
 
@@ -17,6 +18,12 @@ def chromium_path() -> str | None:
     """Where Chromium is: as the variable ARGBEST_CHROMIUM says, or on the path."""
     named = os.environ.get("ARGBEST_CHROMIUM")
     return named or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_draws() -> Iterator[None]:
+    with few_draws():
+        yield
 
 
 @pytest.fixture(autouse=True)

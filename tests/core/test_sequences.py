@@ -72,6 +72,7 @@ def looks_in_loops(x: Array) -> tuple[list[bool], list[bool], list[float]]:
 
 
 @pytest.mark.parametrize("law", ["normal", "exponential", "rounded", "constant", "disaster"])
+@pytest.mark.fast_cases("rounded", "disaster")
 def test_looks_at_every_length_are_those_of_the_values_up_to_it(law: str) -> None:
     x = np.random.default_rng(1).normal(5.0, 2.0, (3, 70))
     if law == "exponential":

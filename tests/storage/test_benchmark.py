@@ -8,6 +8,7 @@ from postgres import Server
 from watching import PATIENCE
 
 
+@pytest.mark.slow
 def test_the_storage_benchmark_prints_a_row_per_storage_and_number_of_workers(postgres: Server) -> None:
     options = ["--seconds", "0.1", "--workers", "1", "3", "--postgres", postgres.new_database()]
     command = [sys.executable, str(ROOT / "benchmarks" / "storage.py"), *options]

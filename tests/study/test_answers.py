@@ -17,6 +17,7 @@ def study() -> argbest.Study:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.fast_cases("best", "overall", "regret", "top*", "most*", "rule")
 def test_every_question_has_an_answer_in_words_numbers_and_html(study: argbest.Study, name: str) -> None:
     found = study.answer(name)
     assert str(found).startswith(name.removesuffix(":depth=2"))
