@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from report.page_studies import CONDITIONED, Named, anywhere, line, list_all, mixed, told, values
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
 from postgres import Server
 from watching import PATIENCE
