@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import coarse
 import pytest
 from hypothesis import settings
 
@@ -46,6 +47,13 @@ def reference() -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return REFERENCE
+
+
+@pytest.fixture(scope="module")
+def few_draws() -> Iterator[None]:
+    """Answers rest on fewer draws than users get: for tests that hold whatever the figures are."""
+    with coarse.few_draws():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,8 @@ from argbest.answers import forecasting
 from argbest.answers.forecasting import Forecast
 from argbest.texts import chance
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 def begun(budget: int = 60, **options: object) -> Study:
     return Study(small_problems.table(), seed=1, initial=2, **options).run(budget)  # type: ignore[arg-type]

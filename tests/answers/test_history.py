@@ -14,6 +14,8 @@ from argbest.core.belief import best
 from argbest.engine import step
 from argbest.study.learning import integrated_by_seed
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 def looks(shape: tuple[int, int], told: Sequence[tuple[int, ...]], points: int) -> list[int]:
     """Checkpoints of records (alternative, context) of one replication, or with a number of them."""

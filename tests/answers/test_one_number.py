@@ -15,6 +15,8 @@ from argbest.report import wording
 from argbest.report.page.studies import payload
 from argbest.theory import contention
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 CONTEXTS = [0.0, 1.0, 2.0, 3.0]
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from coarse import few_draws
 from report.page_studies import list_few
 from watching import PATIENCE
 
@@ -21,9 +20,8 @@ def chromium_path() -> str | None:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _few_draws() -> Iterator[None]:
-    with few_draws():
-        yield
+def _few_draws(few_draws: None) -> None:
+    """All pages rest on few draws."""
 
 
 @pytest.fixture(autouse=True)

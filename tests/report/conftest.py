@@ -1,14 +1,10 @@
-from collections.abc import Iterator
-
 import pytest
-from coarse import few_draws
 from report.page_studies import list_few
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _few_draws() -> Iterator[None]:
-    with few_draws():
-        yield
+def _few_draws(few_draws: None) -> None:
+    """All pages rest on few draws."""
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,8 @@ from robustness.commands import ENVIRONMENT, argbest, study_file
 from argbest.cli import main
 from experiments.__main__ import main as reproduce
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 Arguments = Callable[[Path], list[object]]
 RUNS = "alternative,context,value\n" + "".join(
     f"{k},{c},{k * c + i}\n" for k in (1, 2) for c in (1, 2) for i in (0, 1)

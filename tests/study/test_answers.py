@@ -8,6 +8,8 @@ import pytest
 import argbest
 from argbest.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 NAMES = ("best", "overall", "worst-case", "regret", "top:m=2", "most-probable-best", "rule", "rule:depth=3")
 
 
