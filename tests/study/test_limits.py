@@ -19,6 +19,8 @@ from argbest.problems.call_centres import call_centre, call_lines
 from argbest.study.checking import check
 from argbest.study.run_options import ExpectedPCS
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 Simulator = Callable[[int, int, int], dict[str, float]]
 PLANS, LOADS = (1, 2, 3, 4), (1, 2, 3)
 
