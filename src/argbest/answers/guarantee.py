@@ -28,20 +28,28 @@ _FEWEST_DIFFERENCES = 20  # differences from which normal ones have a bound
 class Guarantee(Sentences):
     """What holds with confidence 1 − alpha without any model, for rewards as assumed.
 
-    ``assume`` is "normal", "range" or "deterministic" (`Study.guarantee`), ``assumption`` the same in words.
-    ``delta`` is how far from the best a selection may be. ``frame`` has one row per context. ``lower`` is a
-    lower bound of the mean reward of the selected alternative minus that of the best other one (the other way
-    round if smaller is better), and ``rival`` the one that keeps it down. ``smallest_delta`` is how far the
-    selected one is from the best at most; 0: it is the best. ``certified`` says whether that is enough:
-    within ``delta``, or with a ``delta`` of 0 a lead above 0. These hold in each context by itself; columns
-    that end with ``_all`` hold in all contexts at once. ``replications`` were counted. How far ``lower`` is
-    above 0 is a reserve: that the lead is so large has confidence 1 − 2 alpha.
+    ``frame`` has one row per context. ``lower`` is a lower bound of the mean reward of the selected
+    alternative minus that of the best other one (the other way round if smaller is better), and ``rival`` the
+    one that keeps it down. ``smallest_delta`` is how far the selected one is from the best at most; 0: it is
+    the best. ``certified`` says whether that is enough: within ``delta``, or with a ``delta`` of 0 a lead
+    above 0. These hold in each context by itself; columns that end with ``_all`` hold in all contexts at
+    once. ``replications`` were counted. How far ``lower`` is above 0 is a reserve: that the lead is so large
+    has confidence 1 − 2 alpha.
 
     With limits ``feasible`` says whether the selected alternative is certified to keep all of them.
     ``certified`` needs that, and the others are those that may keep the limits: one that is certified to
     break them is no rival. Where none is selected it says that every alternative is certified to break one.
-    All of it holds together with confidence 1 − alpha: a context with K alternatives and m limits has
-    K − 1 + m bounds that could fail, and each has that share of alpha (`argbest.study.separations`).
+    All of it holds together with confidence 1 − alpha: a context with K alternatives and m limits has K − 1 +
+    m bounds that could fail, and each has that share of alpha (`argbest.study.separations`).
+
+    Attributes:
+        alpha: One minus the confidence.
+        delta: How far from the best a selection may be.
+        assume: What is taken as given of the rewards: "normal", "range" or "deterministic".
+        assumption: The same in words.
+        frame: A row per context.
+        notes: What a reader should know beside it.
+        answered: Which contexts have an answer, [context].
     """
 
     alpha: float

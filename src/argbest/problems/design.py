@@ -25,12 +25,21 @@ class Design(Protocol):
     """A frozen description of the first pairs to simulate."""
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
-        """Return positions of (alternative, context), in the order of simulation."""
+        """Return positions of (alternative, context), in the order of simulation.
+
+        Args:
+            problem: What is to be simulated.
+            generator: The random numbers to draw with.
+        """
 
 
 @dataclass(frozen=True)
 class EveryPair:
-    """Every pair, ``replications`` times."""
+    """Every pair, ``replications`` times.
+
+    Args:
+        replications: How often each pair is simulated.
+    """
 
     replications: int = 2
 
@@ -46,7 +55,12 @@ class EveryPair:
 
 @dataclass(frozen=True)
 class RandomContexts:
-    """For every alternative ``number`` random contexts, one replication each."""
+    """For every alternative ``number`` random contexts, one replication each.
+
+    Args:
+        number: How many contexts are drawn for each alternative.
+        replace: Whether a context may be drawn more than once.
+    """
 
     number: int
     replace: bool = False
@@ -74,6 +88,9 @@ class ExtremeContexts:
     """Every alternative at the extreme contexts, ``replications`` times each: stage one of TS and TS+.
 
     These are the two ends of one coordinate, or the corners of several, snapped to existing contexts.
+
+    Args:
+        replications: How often each of these pairs is simulated.
     """
 
     replications: int
@@ -135,6 +152,10 @@ class SpaceFilling:
 
     Scrambled Sobol points over all columns of both, each moved to the nearest pair not taken yet. Names
     without coordinates are taken in turn, so that all are used alike.
+
+    Args:
+        number: How many pairs.
+        replications: How often each of them is simulated.
     """
 
     number: int

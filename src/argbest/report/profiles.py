@@ -112,7 +112,19 @@ def plot_profiles(
     """Return axes with the posterior mean of the leading alternatives, its intervals, and the sample means.
 
     See `profiles` for what is shown. Larger marks are means of more replications; a dashed line is a limit on
-    what is shown. ``theme`` is "light" or "dark".
+    what is shown.
+
+    Args:
+        study: The study to draw.
+        coordinate: The column of the contexts along which they are drawn; by default the first.
+        context (label or row): Where the other coordinates are held; by default where the selection is least
+            certain.
+        leading: How many of the likeliest alternatives; by default all that are selected somewhere, but no
+            more than 8.
+        level: The probability with which an interval holds the mean reward.
+        response: The response whose means are drawn; by default those of the goal.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     found = profiles(
         study, coordinate=coordinate, context=context, leading=leading, level=level, response=response

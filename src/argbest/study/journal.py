@@ -340,7 +340,7 @@ class Journal:
         if not known or not 0 <= number < len(trials):
             raise TrialError(
                 f"unknown trial {trial!r}; this study has asked {len(trials)} trials. "
-                "Pass a trial that `ask` returned, or its id."
+                "Pass one of the trials that `ask` returned, as `ask_one` does, or its id."
             )
         if (status := self.ledger.status(number)) not in (PENDING, GIVEN_BACK):
             raise TrialError(

@@ -40,11 +40,11 @@ Value: TypeAlias = _Row | Mapping[str, _Row]  # of several responses by name
 class Trial:
     """One simulation to run: which alternative, in which context, with which seed."""
 
-    id: int
-    alternative: Item = field(compare=False)
-    context: Item = field(compare=False)
+    id: int  # counts from 0
+    alternative: Item = field(compare=False)  # as the simulator receives it
+    context: Item = field(compare=False)  # as the simulator receives it
     replication: int = field(compare=False)  # how many trials of this pair were asked before
-    seed: int = field(compare=False)
+    seed: int = field(compare=False)  # draw all random numbers from it
     pair: tuple[int, int] = field(repr=False, compare=False)  # positions of alternative and context
     study: str = field(repr=False)  # the study that asked
 
