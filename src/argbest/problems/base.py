@@ -192,6 +192,11 @@ class Problem:
         return self.n_alternatives, self.n_contexts
 
     @property
+    def in_use(self) -> tuple[int, int]:
+        """How many alternatives and contexts are not retired."""
+        return int(self.alternatives.active.sum()), int(self.contexts.active.sum())
+
+    @property
     def population(self) -> People | None:
         """Where the contexts come from, if they are a population."""
         return self.contexts.people

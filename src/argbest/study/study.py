@@ -286,8 +286,7 @@ class Study:
         self._said: set[str] = set()  # notices of a kind that are given once
 
     def __repr__(self) -> str:
-        axes = self.problem.alternatives, self.problem.contexts
-        size = "{} alternatives x {} contexts".format(*(int(axis.active.sum()) for axis in axes))
+        size = "{} alternatives x {} contexts".format(*self.problem.in_use)
         return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
 
     def __str__(self) -> str:
