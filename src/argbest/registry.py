@@ -115,7 +115,11 @@ def _added(value: str) -> list[tuple[plugins.Group, str]]:
 
 
 def policy(name: options.Given) -> PolicyEntry:
-    """Return the entry of a policy by its registry name; options after the name make no difference."""
+    """Return the entry of a policy by its registry name; options after the name make no difference.
+
+    Args:
+        name: The name, with or without options.
+    """
     return named.one("policy", "policies", options.parsed("policy", name)[0], POLICIES, _policy_entry)
 
 
@@ -134,7 +138,12 @@ def separation(open_pairs: BoolArray) -> Policy:
 
 
 def model(given: options.Given, *, kind: str = "model") -> Model[Any]:
-    """Return a model by its registry name, with the options given; ``kind`` is what errors call it."""
+    """Return a model by its registry name, with the options given.
+
+    Args:
+        given: The name, with or without options.
+        kind: What errors call it.
+    """
     name, chosen = options.parsed(kind, given)
     retired.check(name)
     made: Model[Any] = options.configured(
@@ -173,7 +182,10 @@ def choose(
 ) -> tuple[Policy, Model[Any]]:
     """Return the policy and the model meant; without a model, the one the policy is usually used with.
 
-    ``where`` stands before "policy" and "model" in errors: "[study] " of a study file.
+    Args:
+        policy_given: A name, with or without options, or a policy.
+        model_given: A name, with or without options, a model, or None.
+        where: What stands before "policy" and "model" in errors: "[study] " of a study file.
     """
     said, in_file = policy_given, bool(where)  # where nothing but names can stand
     if in_file or isinstance(policy_given, str | Mapping):

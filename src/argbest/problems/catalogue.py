@@ -46,7 +46,11 @@ class Family(Protocol):
         """What its problems have in common."""
 
     def draw(self, seed: int) -> Problem:
-        """Return the problem of this seed; axes, weights and bounds do not depend on it."""
+        """Return the problem of this seed; axes, weights and bounds do not depend on it.
+
+        Args:
+            seed: Which of the problems.
+        """
 
 
 class ProblemEntry(NamedTuple):
@@ -172,12 +176,21 @@ def problems() -> dict[str, ProblemEntry]:
 
 
 def problem_entry(name: str) -> ProblemEntry:
-    """Return the entry of a problem or a family, by "queue-staffing" or, pinned, by "queue-staffing@1"."""
+    """Return the entry of a problem or a family, by "queue-staffing" or, pinned, by "queue-staffing@1".
+
+    Args:
+        name: The name, as `argbest problems` lists it, with or without a version.
+    """
     return _found(name)[1]
 
 
 def problem(name: str, *, seed: int = 0) -> Problem:
-    """Return a problem by its name, as it is or with a version; of a family, the draw of the seed."""
+    """Return a problem by its name, as it is or with a version; of a family, the draw of the seed.
+
+    Args:
+        name: The name, as `argbest problems` lists it, with or without a version.
+        seed: Which draw of a family.
+    """
     made = problem_entry(name).make()
     return made if isinstance(made, Problem) else made.draw(whole("seed", seed, at_least=0, below=2**64))
 
