@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest.answers import forecasting
+from argbest.answers import forecasting, frames
 from argbest.checks import finite, indifference_zone, table, whole
 from argbest.core import false_selection as core
 from argbest.core.arrays import Array
@@ -161,7 +161,7 @@ def contention(study: Study, *, level: float = LEVEL) -> pd.DataFrame:
     frame["size"] = size
     together = [chance[order[:m, c], c].sum() if m else np.nan for c, m in enumerate(size)]
     frame["probability"] = np.minimum(together, 1.0)
-    return frame
+    return frames.of_active(frame, study.problem.contexts)
 
 
 def forecast(

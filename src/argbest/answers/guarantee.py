@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from argbest.answers import frames
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.options import ALPHA
 from argbest.study import separations
 from argbest.study.assumptions import Assumed, Assumption
+from argbest.study.growth import retired_pairs
 from argbest.study.separations import InOrder
 from argbest.texts import Sentences
 
@@ -95,7 +97,8 @@ def of_study(view: "View", alpha: float, delta: float, assume: str | None = None
     """Return what is guaranteed of a study's selections."""
     problem, answered, selected = view.problem, separations.answered(view), view.choice
     assumed = view.assumed(assume)
-    each, together = (separations.claims(view, a, assumed) for a in (alpha, alpha / problem.n_contexts))
+    at_once = view.separations.generations.of_contexts(alpha)
+    each, together = (separations.claims(view, a, assumed) for a in (alpha, at_once))
     counted, none = view.in_order, selected < 0
     frame = problem.contexts.frame()
     frame["selected"] = _labels(view, selected, answered & ~none)
@@ -114,7 +117,11 @@ def of_study(view: "View", alpha: float, delta: float, assume: str | None = None
         *_withheld(view, alpha, each.lower, np.maximum(selected, 0), assumed.goal),
         *_withheld_slacks(view, alpha, assumed),
     ]
-    return Guarantee(alpha, delta, assumed.name, str(assumed), frame, tuple(notes), answered)
+    contexts = problem.contexts
+    return Guarantee(
+        alpha, delta, assumed.name, str(assumed), frames.of_active(frame, contexts), tuple(notes),
+        answered[contexts.active],
+    )  # fmt: skip
 
 
 def planned(view: "View") -> Guarantee:
@@ -160,8 +167,14 @@ def _notes(view: "View", counted: InOrder) -> list[str]:
             f"{view.n_failed} replications failed. If failures depend on the reward, the guarantee is about "
             "replications in which neither of two compared alternatives fails."
         )
-    if view.ruled_out is not None:
+    if view.ruled_out is not None and np.any(view.ruled_out & ~retired_pairs(view.problem)):
         notes.append("Alternatives that failed without a single value are not among the rivals.")
+    generations = view.separations.generations
+    if any(np.any(generations.of_context(c, 0).start) for c in range(view.problem.n_contexts)):
+        notes.append(
+            "Alternatives were added when values were known already. Comparisons with them count only "
+            "replications whose numbers were new then."
+        )
     return notes
 
 

@@ -190,6 +190,7 @@ class Certificate(Sentences):
     numbers: Callable[[], np.random.Generator] | None = None  # for draws of whole tables, if these are large
     tables: Callable[[], Array] | None = None  # these draws, where several questions share them
     seen: Callable[[Array], Array] | None = None  # makes the table that the question sees of every joint draw
+    left_out: int = 0  # contexts that are not answered because nobody asks about them any more
 
     @cached_property
     def choice(self) -> IntArray:
@@ -250,7 +251,7 @@ class Certificate(Sentences):
     @property
     def n_unanswered(self) -> int:
         """The number of contexts without an answer."""
-        return 0 if self.answered is None else int(np.sum(~self.answered))
+        return 0 if self.answered is None else int(np.sum(~self.answered)) - self.left_out
 
     @cached_property
     def counted(self) -> Array:
@@ -561,7 +562,8 @@ class Certificate(Sentences):
         if not self.n_unanswered:
             return ""
         n, have = self.n_unanswered, "has" if self.n_unanswered == 1 else "have"
-        return f"; {n} of {len(self.weights)} contexts {have} no answer: every alternative failed there"
+        total = len(self.weights) - self.left_out
+        return f"; {n} of {total} contexts {have} no answer: every alternative failed there"
 
 
 def agreeing(chance: Array, selected: IntArray, right: Array, mean: Array) -> Array:

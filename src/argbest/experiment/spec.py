@@ -18,6 +18,7 @@ from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems import labels
 from argbest.problems.base import Problem
+from argbest.problems.catalogue import lasting
 from argbest.problems.design import AUTO, Design, EveryPair, design, for_model, is_auto
 from argbest.questions import question as question_of
 from argbest.questions import title
@@ -248,7 +249,7 @@ class Experiment:
         return {
             **shared,
             "seeds": streams.NEW_STUDIES,  # earlier versions derived others
-            "problem": self.problem if isinstance(self.problem, str) else _described(self.problem),
+            "problem": lasting(self.problem) if isinstance(self.problem, str) else _described(self.problem),
             "initial": _initial_text(self.initial),
             **{
                 name: getattr(self, name)

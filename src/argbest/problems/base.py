@@ -240,6 +240,8 @@ class Problem:
                 they do not count.
         """
         axis = self.contexts
+        if axis.retired:
+            answered = axis.active if answered is None else answered & axis.active
         metric = axis.metric
         columns = tuple(
             Column(self.column_word(name), tuple(values), name not in metric or isinstance(values[0], bool))
@@ -332,6 +334,33 @@ class Problem:
             rate=rates,
             reward_range=declared_ranges(self.reward_range, rates, names),
         )
+        return other
+
+    def revised(self, alternatives: Axis, contexts: Axis, shares: Array) -> "Problem":
+        """Return the problem with rows added at the ends of its table, or retired from it.
+
+        ``shares`` [context] say how much every context counts beside the others; one that is retired counts
+        nothing. Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others
+        is let go of; one noise level of all pairs stays.
+        """
+        other = copy(self)
+        for name in _FOLLOWS_FROM_GOAL:
+            other.__dict__.pop(name, None)
+        tables = {name: getattr(self, name) for name in ("truth", "truth_se", "noise_sd")}
+        shape = len(alternatives), len(contexts)
+        affordable(
+            f"{shape[0]:,} alternatives x {shape[1]:,} contexts have pairs", shape[0] * shape[1], MOST_PAIRS
+        )
+        if shape != self.shape:
+            tables |= {"truth": None, "truth_se": None, "noise_sd": _one_level(self.noise_sd, shape)}
+        other.__dict__.update(
+            tables,
+            alternatives=alternatives,
+            contexts=contexts,
+            weights=_frozen(counting(shares, contexts)),
+            bounds=_hull(self.bounds, contexts),
+        )
+        _ = other.asked
         return other
 
     def declares_rate(self, response: int) -> bool:
@@ -767,6 +796,36 @@ def _weights(given: object, contexts: Axis) -> Array:
             "Use 0 for a context that does not count in averages."
         )
     return _frozen(weights / weights.sum())
+
+
+def counting(shares: Array, contexts: Axis) -> Array:
+    """Return the weights of contexts that count so much beside each other: 0 of those that are retired."""
+    there = np.where(contexts.active, shares, 0.0)
+    counted = there[contexts.active]
+    if np.ptp(counted) == 0.0 and counted[0] > 0:  # so that equal ones weigh as if nobody had said so
+        there = contexts.active.astype(float)
+    if not there.sum() > 0:
+        raise InputError(
+            "all contexts that are left have the weight 0, so that none of them would count. Give others "
+            "another weight first: study.set_weights(...)."
+        )
+    return np.asarray(there / there.sum())
+
+
+def _hull(bounds: Bounds, contexts: Axis) -> Bounds:
+    """Return the bounds, widened where contexts lie outside."""
+    ends = {
+        name: (min(bounds[name][0], *map(float, values)), max(bounds[name][1], *map(float, values)))
+        for name, values in contexts.metric.items()
+    }
+    return contexts.bounds(ends)
+
+
+def _one_level(noise_sd: Array | None, shape: tuple[int, int]) -> Array | None:
+    """Return the noise of a table of another size, where it is the same of all pairs; else None."""
+    if noise_sd is None or np.any(np.ptp(noise_sd, axis=(-2, -1)) > 0):
+        return None
+    return _frozen(np.broadcast_to(noise_sd[..., :1, :1], (*noise_sd.shape[:-2], *shape)).copy())
 
 
 def _spread(what: str, given: object, shape: tuple[int, ...]) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from argbest.answers import frames
 from argbest.answers.predicting import knows_new_contexts, posterior
 from argbest.checks import finite, whole
 from argbest.core.arrays import Array, IntArray
@@ -270,7 +271,7 @@ def _simulated(problem: Problem, name: str, here: Item) -> list[int]:
 
 def _selected(study: Study, known: list[int], rows: list[Item]) -> list[int]:
     """Return the alternatives selected in the simulated contexts; where there are none, in these rows."""
-    frame = study.selection().iloc[known] if known else study.predict(rows)
+    frame = frames.selection(study.view(), study.indifference()).iloc[known] if known else study.predict(rows)
     return [study.problem.alternatives.index(label) for label in frame["selected"] if label is not None]
 
 

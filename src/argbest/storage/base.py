@@ -135,8 +135,36 @@ class Enqueued:
     time: float  # seconds since 1970
 
 
+@dataclass(frozen=True)
+class Revised:
+    """The table changed: rows were added, retired or readmitted, or contexts count otherwise."""
+
+    alternatives: Mapping[str, Any] | None  # those added, plain: labels and columns; None: none
+    contexts: Mapping[str, Any] | None
+    retired_alternatives: tuple[int, ...]  # positions of all that are retired from here on
+    retired_contexts: tuple[int, ...]
+    shares: tuple[float, ...]  # how much every context counts beside the others, retired ones too
+    pairs: tuple[tuple[int, int], ...]  # of what is new, to be simulated before the policy decides
+    cost: tuple[float, ...] | None  # of every pair, row by row, where the study has a table of costs
+    # Numbers of replications of every context before it that may have decided what is added; (): no value was
+    # told yet.
+    seen: tuple[int, ...]
+    time: float  # seconds since 1970
+
+
 Event: TypeAlias = (
-    Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted | Parted | Enqueued | Named
+    Designed
+    | Asked
+    | Told
+    | Failed
+    | Passed
+    | Refit
+    | Begun
+    | Readmitted
+    | Parted
+    | Enqueued
+    | Named
+    | Revised
 )
 
 

@@ -243,8 +243,9 @@ class GuaranteedPCS:
         Args:
             study: The study that is to stop.
         """
-        share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
         view = study.view()
+        every = self.contexts == "all"
+        share = view.separations.generations.of_contexts(self.alpha) if every else self.alpha
         return separations.missing(view, share, self.delta, view.assumed(self.assume))
 
 

@@ -25,7 +25,7 @@ from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
 from argbest.storage.base import Plain, Storage, Told, Worker, explained
 from argbest.storage.opening import concealed, defined, opened
-from argbest.study import definition
+from argbest.study import definition, revising
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
 from argbest.study.rewards import end_of_rate
@@ -260,14 +260,19 @@ class Study:
         stored = defined(storage, name, storage)
         with explained("the definition of the study"):
             stored = definition.modern(stored, notify=True)
-            if found := definition.differences(stored, described, says="given is"):
-                raise InputError(
-                    f"the stored study {name!r} is another one: {'; '.join(found)}. Only the name of the "
-                    "problem, the simulator and the plan may differ. Correct the options, or give another "
-                    "name."
-                )
             chosen = definition.restored(stored, problem.simulate, options.policy, options.model)
-            self._open(storage, stored, *chosen)
+            found = definition.differences(stored, described, says="given is")
+            if not found or not definition.differences(stored, described, rows=False):
+                self._open(storage, stored, *chosen)
+                if found:  # its table may have become what is described
+                    now = definition.grown(stored, self.problem, described)
+                    found = definition.differences(now, described, says="given is")
+        if found:
+            raise InputError(
+                f"the stored study {name!r} is another one: {'; '.join(found)}. Only the name of the "
+                "problem, the simulator and the plan may differ. Correct the options, or give another "
+                "name. To add rows, load the study and call `take_over(problem)`."
+            )
 
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
@@ -281,7 +286,8 @@ class Study:
         self._said: set[str] = set()  # notices of a kind that are given once
 
     def __repr__(self) -> str:
-        size = "{} alternatives x {} contexts".format(*self.problem.shape)
+        axes = self.problem.alternatives, self.problem.contexts
+        size = "{} alternatives x {} contexts".format(*(int(axis.active.sum()) for axis in axes))
         return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
 
     def __str__(self) -> str:
@@ -411,6 +417,7 @@ class Study:
         """
         n = whole("n", n, at_least=1, at_most=10**7)
         only = None if context is None else self.problem.contexts.index(context)
+        revising.refuse_retired(self.problem, None, only)
         return self._journal.ask(n, worker=BY_HAND, only=only)
 
     def ask_one(self, *, context: object = None) -> Trial:
@@ -435,6 +442,7 @@ class Study:
         """
         problem, times = self.problem, whole("n", n, at_least=1, at_most=10**7)
         pair = problem.alternatives.index(alternative), problem.contexts.index(context)
+        revising.refuse_retired(problem, *pair)
         if self._journal.ledger.set_aside[pair]:
             raise InputError(
                 f"alternative {alternative!r} in context {context!r} failed repeatedly and was set aside. "
@@ -573,9 +581,71 @@ class Study:
         ledger, number = self._journal.ledger, trial.id if isinstance(trial, Trial) else trial
         return ledger.status(whole("trial", number, at_least=0, below=len(ledger.trials)))
 
-    def readmit(self) -> None:
-        """Ask for the pairs set aside again, for example with a fixed simulator."""
-        self._journal.readmit()
+    def readmit(self, *, alternative: object = None, context: object = None) -> None:
+        """Ask for the pairs set aside again, for example with a fixed simulator.
+
+        With ``alternative`` or ``context``, as for `retire`: bring back what was retired instead.
+        """
+        if alternative is None and context is None:
+            self._journal.readmit()
+        else:
+            self._journal.revise(lambda now: revising.retiring(now, alternative, context, back=True))
+
+    def add_alternatives(self, alternatives: object, *, cost: object = None) -> None:
+        """Add alternatives to the study: labels, dicts or a DataFrame, as `Problem` takes them.
+
+        Values, seeds and numbers of all others stay as they are, and the model learns from all values again.
+        Of new pairs it says what it infers from the others; those of which it can infer nothing are simulated
+        first, as in an initial design. ``cost`` is what a replication of the new pairs costs, a number or a
+        table [new alternative, context], where the study has a table of costs. A stored study keeps all of
+        it, and its workers see it when they ask for their next trials.
+        """
+        self._journal.revise(lambda now: revising.adding(now, "alternative", alternatives, None, cost))
+
+    def add_contexts(self, contexts: object, *, weights: object = None, cost: object = None) -> None:
+        """Add contexts to the study, as `add_alternatives` does alternatives.
+
+        ``weights`` are parts of the whole: 0.2 says that the new context counts for a fifth, and the others
+        share the rest as before. A number for each, a list, or a dict by label; by default each counts as
+        much as the others on average. ``cost`` is a number or a table [alternative, new context].
+        """
+        self._journal.revise(lambda now: revising.adding(now, "context", contexts, weights, cost))
+
+    def retire(self, *, alternative: object = None, context: object = None) -> None:
+        """Leave an alternative or a context, or several in a list, out of the study from now on.
+
+        Name them by their labels or rows. They are not simulated any more, and answers, certificates and
+        averages are about the others. Values told stay, and trials under way can be told: the model goes on
+        learning from both. `readmit` brings them back.
+        """
+        self._journal.revise(lambda now: revising.retiring(now, alternative, context, back=False))
+
+    def set_weights(self, weights: object) -> None:
+        """Let contexts count otherwise from now on: a weight for each that is not retired.
+
+        A list in their order, or a dict by label; they are divided by their sum.
+        """
+        self._journal.revise(lambda now: revising.weighing(now, weights))
+
+    def take_over(self, problem: Problem, *, cost: object = None) -> list[str]:
+        """Return what changed, in words: rows that a problem has and the study has not are added.
+
+        Its weights are taken over, too. So you can edit the lists of alternatives and contexts of a stored
+        study, and go on with it. ``cost`` is a table of costs for that problem, if the study has one. Rows
+        that the problem leaves out are refused: `retire` them.
+        """
+        before = self.problem
+        self._journal.revise(lambda now: revising.following(now, problem, cost))
+        return revising.said(before, self.problem)
+
+    @property
+    def retired(self) -> dict[str, list[Item]]:
+        """What was retired, as {"alternatives": [...], "contexts": [...]}."""
+        problem = self.problem
+        return {
+            f"{axis.kind}s": [axis.item(i) for i in sorted(axis.retired)]
+            for axis in (problem.alternatives, problem.contexts)
+        }
 
     def workers(self) -> Sequence[Worker]:
         """Return what every worker of the stored study said of itself last; see `argbest worker`."""
@@ -653,7 +723,8 @@ class Study:
         if delta is not None:
             warn_of_old_name("selection(delta=...)", "selection(equal_within=...)")
             equal_within = delta if equal_within is None else equal_within
-        return frames.selection(self.view(), self.indifference(equal_within))
+        found = frames.selection(self.view(), self.indifference(equal_within))
+        return frames.without_notes(frames.of_active(found, self.problem.contexts))
 
     def answer(
         self,
@@ -812,7 +883,9 @@ class Study:
         Args:
             contexts (labels or rows): The contexts; by default those of the problem.
         """
-        return predicting.posterior(self.view(), contexts)
+        view, (alternatives, own) = self.view(), (self.problem.alternatives, self.problem.contexts)
+        rows = own if contexts is None else own.rows(contexts)
+        return frames.of_active(predicting.posterior(view, contexts), alternatives, rows)
 
     def report(self, path: str | PathLike[str], *, command: str = "") -> Path:
         """Return the path of one self-contained HTML page, written there: answer, certainty, method.

@@ -74,7 +74,7 @@ class Inference:
         """Return whether all of it follows from these, too."""
         own, other = self._setting.excluded, setting.excluded
         same = own is other or (own is not None and other is not None and np.array_equal(own, other))
-        return learning is self._learning and same
+        return learning is self._learning and same  # what changes the table begins to learn anew
 
     def asking(self, problem: Problem, setting: Setting, tallies: Sequence[Tally]) -> "Inference":
         """Return what is concluded from the same records for another goal, or other limits.
@@ -145,6 +145,7 @@ class Inference:
             self._certificates[delta, integrate] = Certificate(
                 self.belief, self._problem.weights, self.normals, delta, self.answered,
                 self.mixture if integrate else None, question=self._of_table, numbers=self._numbers,
+                left_out=len(self._problem.contexts.retired),
             )  # fmt: skip
         return self._certificates[delta, integrate]
 
@@ -161,6 +162,7 @@ class Inference:
         made = Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
             question=asked, numbers=self._numbers, seen=seen,
+            left_out=0 if answered is None else len(self._problem.contexts.retired),
         )  # fmt: skip
         if self._numbers is None or question.only_the_best_matter:
             return made
@@ -215,7 +217,7 @@ class View:
     tallies: tuple[Tally, ...]  # of all sums of responses that are learned about, the goal's first
     rewards_of: tuple[RewardsSoFar, ...]  # what the values of every response are
     set_aside: BoolArray  # pairs that failed too often to be asked for again
-    ruled_out: BoolArray | None  # those of them without a single value; None where there are none
+    ruled_out: BoolArray | None  # those of them without a value, and retired ones; None: there are none
     pending: IntArray  # trials under way
     held: Mapping[int, str]  # these trials, and who has them
     given_back: tuple[int, ...]  # trials to be asked for again
@@ -366,7 +368,7 @@ class View:
             tallies=tallies,
             replications=self.replications if shown is None else shown,
             in_order=in_order,
-            separations=Separations(problem, in_order),
+            separations=Separations(problem, in_order, self.separations.generations),
             inference=self.inference.asking(problem, setting, tallies),
         )
 

@@ -23,6 +23,7 @@ from argbest.storage.base import (
     Readmitted,
     Refit,
     Response,
+    Revised,
     Storage,
     Told,
     Worker,
@@ -89,7 +90,11 @@ def example_events(n: int = 3, n_responses: int = 1) -> list[Event]:
             Readmitted(1.7e9 + number % 1),
             Parted(1.7e9 + number % 1),
             Enqueued(((i, 2 * i), (0, 1), (i, 2 * i)), 1.7e9 + number % 1),
-        ]
+            Revised(
+                {"labels": [NASTY, i, True], "columns": {NASTY: [number % 1, 2, False]}} if i else None, None,
+                (i, 7), (), (number % 1, 1.0 / 3.0), ((2, 1),), (0.1, number % 1) if i else None, (i,), 1.7e9,
+            ),
+        ]  # fmt: skip
     last = 3 * n
     found += [
         Asked(last, 0, 0, 0, 1, False, "w", 1.7e9),
