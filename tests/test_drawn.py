@@ -1,5 +1,8 @@
 """The pictures that we draw ourselves: the terminal, the logo and the badges."""
 
+import base64
+import hashlib
+import html
 import re
 from xml.etree import ElementTree
 
@@ -45,3 +48,11 @@ def test_logo_and_badges_are_what_the_project_says() -> None:
     assert {
         name: (IMAGES / "brand" / name).read_text("utf-8") for name in brand.pictures()
     } == brand.pictures()
+
+
+def test_the_live_report_of_the_first_page_may_run_its_script() -> None:
+    page = (IMAGES / "report" / "example.html").read_text("utf-8")
+    (allowed,) = re.findall(r"script-src 'sha256-(.+?)'", html.unescape(page))
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in scripts]
+    assert hashes == [allowed]
