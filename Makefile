@@ -79,9 +79,11 @@ bench: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# The pictures, the live report and the notebook of the docs; Chromium makes those of the report.
+# The pictures, the live report, the terminal and the notebook of the docs; Chromium makes those of the report.
 pictures: $(VENV)/.test
 	$(BIN)/python docs/images/draw.py
+	$(BIN)/python docs/images/brand/draw.py
+	$(BIN)/python docs/images/terminal.py
 	$(BIN)/python tests/notebooks.py docs/tutorial.ipynb docs/tutorial.ipynb
 
 # Every figure and table of the paper, and docs/reproduction.md. PUBLISHED names a file of published curves.

@@ -344,9 +344,14 @@ class Problem:
     def revised(self, alternatives: Axis, contexts: Axis, shares: Array) -> "Problem":
         """Return the problem with rows added at the ends of its table, or retired from it.
 
-        ``shares`` [context] say how much every context counts beside the others; one that is retired counts
-        nothing. Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others
-        is let go of; one noise level of all pairs stays.
+        Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others is let
+        go of; one noise level of all pairs stays.
+
+        Args:
+            alternatives: All alternatives, the new ones last.
+            contexts: All contexts, the new ones last.
+            shares: How much every context counts beside the others, [context]; one that is retired counts
+                nothing.
         """
         other = copy(self)
         for name in _FOLLOWS_FROM_GOAL:
