@@ -12,7 +12,7 @@ from argbest.options import ALPHA
 from argbest.study import separations
 from argbest.study.assumptions import Assumed, Assumption
 from argbest.study.separations import InOrder
-from argbest.texts import Sentences
+from argbest.texts import Sentences, with_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +49,7 @@ class Guarantee(Sentences):
     frame: "pd.DataFrame"
     notes: tuple[str, ...]  # what was not counted, where a bound is withheld, and why
     answered: BoolArray  # [context]: whether there is an answer at all
+    unit: str = ""  # of delta, if one was given
 
     @property
     def certified(self) -> bool:
@@ -71,7 +72,7 @@ class Guarantee(Sentences):
         return int(self.frame["replications"].sum())
 
     def __str__(self) -> str:
-        claim = f"within {self.delta:g} of the best" if self.delta else "best"
+        claim = f"within {with_unit(f'{self.delta:g}', self.unit)} of the best" if self.delta else "best"
         if "feasible" in self.frame.columns:
             claim += " of those that keep the limits"
         n, sure = len(self.frame), f"confidence {_confidence(self.alpha)}"
@@ -106,7 +107,8 @@ def of_study(view: "View", alpha: float, delta: float, assume: str | None = None
         *_withheld(view, alpha, each.lower, np.maximum(selected, 0), assumed.goal),
         *_withheld_slacks(view, alpha, assumed),
     ]
-    return Guarantee(alpha, delta, assumed.name, str(assumed), frame, tuple(notes), answered)
+    unit = problem.goal_unit
+    return Guarantee(alpha, delta, assumed.name, str(assumed), frame, tuple(notes), answered, unit)
 
 
 def planned(view: "View") -> Guarantee:

@@ -188,6 +188,16 @@ class Storage(Protocol):
         """Let go of files and connections."""
 
 
+class Addressed(Protocol):
+    """The ability of a storage to say where a command finds its study."""
+
+    name: str  # of the study
+
+    @property
+    def called(self) -> str:
+        """What the user calls the place, without a password."""
+
+
 def is_shared(storage: Storage) -> bool:
     """Return whether other processes may see a storage; where they cannot, it says so: ``private``."""
     return not getattr(storage, "private", False)

@@ -25,6 +25,7 @@ def select(
     price: float | None = None,
     responses: object = None,
     reward: str = "reward",
+    unit: object = None,
     title: str | None = None,
     weights: object = None,
     bounds: object = None,
@@ -57,14 +58,15 @@ def select(
 
     ``budget`` and ``seconds`` of simulation time limit it; give one of them or both. The options from
     ``goal`` to ``question`` describe the `Problem`, those from ``policy`` to ``load_if_exists`` the `Study`,
-    and the rest are those of `Study.run`. ``title`` is the name of the problem and ``reward`` what is
-    simulated, for reports and pictures; ``name`` identifies the study in its ``storage``.
+    and the rest are those of `Study.run`. ``title`` is the name of the problem, ``reward`` what is
+    simulated and ``unit`` its unit, for reports and pictures; ``name`` identifies the study in its
+    ``storage``.
     """
     RunEnd(budget, seconds, confirm, stop)  # refused before anything is stored
     problem = Problem(
         alternatives, contexts, simulate, goal=goal, limits=limits, price=price, responses=responses,
         weights=weights, bounds=bounds, categorical=categorical, reward_range=reward_range,
-        noise_sd=noise_sd, rate=rate, reward=reward, name=title, question=question,
+        noise_sd=noise_sd, rate=rate, reward=reward, unit=unit, name=title, question=question,
     )  # fmt: skip
     study = Study(
         problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,

@@ -141,6 +141,7 @@ class Study:
         categorical: object = (),
         bins: "Bins" = None,
         contexts: object = None,
+        unit: object = None,
         reward_range: object = None,
         rate: object = False,
         dropna: bool = False,
@@ -170,7 +171,7 @@ class Study:
         runs = observed.observe(
             frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
             limits=limits, price=price, weights=weights, bounds=bounds, categorical=categorical, bins=bins,
-            contexts=contexts,
+            contexts=contexts, unit=unit,
             reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
         who = runs.problem.population

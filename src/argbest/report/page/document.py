@@ -43,7 +43,9 @@ def document(payload: Plain) -> str:
     code = script()
     parts = {
         "title": html.escape(harmless(payload["title"])),
+        "asked": html.escape(harmless("".join(text for text, _ in payload.get("asked", ())))),
         "answer": html.escape(harmless(_said(payload))),
+        "next": html.escape(harmless(" ".join(payload.get("next", ())))),
         "version": html.escape(version("argbest")),
         "policy": html.escape(content_policy(code)),
         "styles": styles(),
