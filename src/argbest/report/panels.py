@@ -14,6 +14,7 @@ from argbest.report import curves
 from argbest.report import svg as draw
 from argbest.report.answer_numbers import tick_text, ticks
 from argbest.report.looks import middle_cut
+from argbest.texts import number
 
 MOST = 1000  # contexts drawn
 _MOST_PANELS = 6
@@ -96,7 +97,7 @@ def placed(found: Arrangement) -> Placed:
     n, rows = len(found.titles), max(len(found.up.labels), 1)
     side_by_side = 1 if n == 1 else 2 if n in (2, 4) or len(found.across.labels) > 8 else 3
     low, high = _extent(found.up)
-    upward = list(found.up.labels) or [tick_text(t) for t in ticks(low, high, 4)]
+    upward = list(found.up.labels) or [tick_text(t) for t in ticks(low, high, 5)]
     frame = draw.framed(upward, found.up.title)
     wide = (frame.right - frame.left - _GAP * (side_by_side - 1)) / side_by_side
     tall = _PANEL_HEIGHT * (1.8 if n == 1 else 1.0)
@@ -127,7 +128,7 @@ def placed(found: Arrangement) -> Placed:
             else:
                 ends.append(begin + tall + 6)
         top = max(ends)
-    more = f"; of all {', '.join(found.left_out)}" if found.left_out else ""
+    more = f", for every {' and '.join(found.left_out)}" if found.left_out else ""
     return Placed(cells, texts, top, f"{found.across.title}{more}")
 
 
@@ -154,7 +155,8 @@ def _levelled(problem: Problem, name: str, most: int = _GROUPS + 1) -> tuple[Int
         return which, side.labels
     x = np.array(values, float)
     edges = np.unique(np.quantile(x, np.linspace(0, 1, _GROUPS + 1)[1:-1], method="inverted_cdf"))
-    said = curves.shorten(edges.tolist())
+    said = [number(each, 2) for each in edges.tolist()]
+    said = said if len(set(said)) == len(said) else curves.shorten(edges.tolist())
     words = (f"≤ {said[0]}", *(f"{a} to {b}" for a, b in pairwise(said)), f"> {said[-1]}")
     return np.searchsorted(edges, x, side="left"), words
 
@@ -225,7 +227,7 @@ def _beside(scale: Scale, left: float, top: float, tall: float) -> list[str]:
         step = max(1, int(np.ceil(13 * n / tall)))
         pairs = list(zip(scale.labels, middles.tolist(), strict=True))[::step]
     else:
-        pairs = [(tick_text(t), top + tall * (high - t) / (high - low)) for t in ticks(low, high, 4)]
+        pairs = [(tick_text(t), top + tall * (high - t) / (high - low)) for t in ticks(low, high, 5)]
     return [draw.text(left - 5, y + 4, draw.cut(label), "end") for label, y in pairs]
 
 
@@ -236,7 +238,7 @@ def _below(scale: Scale, left: float, wide: float, bottom: float) -> tuple[float
         labels: Sequence[str] = scale.labels
         at = left + wide * (np.arange(len(labels)) + 0.5) / len(labels)
     else:
-        found = ticks(low, high, max(2, int(wide / 60)))
+        found = ticks(low, high, max(4, int(wide / 60)))
         labels = [tick_text(t) for t in found]
         at = left + wide * (np.array(found) - low) / (high - low)
     room = left - _GAP / 2, left + wide + _GAP / 2

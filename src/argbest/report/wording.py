@@ -13,7 +13,6 @@ from argbest.core.certificate import Certificate
 from argbest.core.goals import Limit
 from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE, contenders
 from argbest.problems.axis import Axis, Label
-from argbest.problems.base import Problem
 from argbest.problems.labels import word
 from argbest.report import curves
 from argbest.study.study import Study
@@ -127,12 +126,6 @@ def kept(limits: Sequence[Limit]) -> str:
     return listed([str(limit) for limit in limits])
 
 
-def aim(problem: Problem) -> str:
-    """Return what is chosen, in words: "the smallest cost that keeps late <= 0.05"."""
-    best = f"the {'largest' if problem.sign > 0 else 'smallest'} {problem.subject}"
-    return f"{best} that keeps {kept(problem.limits)}" if problem.limits else best
-
-
 def ordered(axis: Axis) -> bool:
     """Return whether the entries are known by one number each, and numbers have an order here."""
     if len(axis.coordinates) > 1 or (axis.named and axis.columns):
@@ -243,8 +236,8 @@ def answer(study: Study, selection: pd.DataFrame, certificate: Certificate) -> l
     """Return the answer in sentences, beside the choices: how surely, where that is open, what is missing."""
     certain = guarantee.planned(study.view())
     said = [
-        "" if study.problem.population is None else people.price(study.view()),
         _standing(study, selection),
+        "" if study.problem.population is None else people.price(study.view()),
         _certainty(certificate) if len(selection) > 1 else "",
         _in_doubt(study),
         _unanswered(study, selection),
