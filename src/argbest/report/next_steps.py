@@ -32,7 +32,7 @@ def next_step(study: Study, *, ahead: bool = False) -> NextStep:
     if not study.n_replications:
         return NextStep("Nothing is simulated yet.", commands.simulate(_first_budget(study)))
     selection = study.selection()
-    lost = [names(study.problem.contexts)[c] for c in np.flatnonzero(selection["state"].isna())]
+    lost = [_contexts(study)[c] for c in np.flatnonzero(selection["state"].isna())]
     if lost:
         where = listed(lost) if len(lost) <= 3 else count(len(lost), "context")
         words = f"No answer for {where}, where every alternative failed. With the cause removed, try again:"
@@ -61,7 +61,7 @@ def _of_open(study: Study, commands: "_Commands", *, ahead: bool) -> NextStep:
     selection = study.selection()
     open_ = np.flatnonzero((selection["state"] == OPEN).to_numpy())
     worst = int(open_[np.argmin(selection["p_best"].to_numpy(float)[open_])])
-    where = "" if len(selection) == 1 else f" at {names(study.problem.contexts)[worst]}"
+    where = "" if len(selection) == 1 else f" at {_contexts(study)[worst]}"
     least = f"P {chance(float(selection['p_best'].iloc[worst]))}{where}"
     found = (
         forecasting.foreseen(study.view(), LEVEL, worst=True, delta=study.indifference()) if ahead else None
@@ -94,6 +94,12 @@ def _of_answer(study: Study, commands: "_Commands", *, ahead: bool) -> NextStep:
     words = f"{least}: about {more} more replications halve the expected loss."
     total = study.n_replications + max(_round(halving.replications), _LEAST_MORE)
     return NextStep(words, commands.simulate(total))
+
+
+def _contexts(study: Study) -> list[str]:
+    """Return what the contexts are called that the selection has a row for."""
+    axis = study.problem.contexts
+    return [name for name, there in zip(names(axis), axis.active, strict=True) if there]
 
 
 def _round(replications: float) -> int:

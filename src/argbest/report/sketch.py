@@ -38,27 +38,29 @@ _LEAST_IN_A_ROW = 0.05  # P(best) that an alternative needs somewhere to have a 
 def sketch(study: Study) -> str:
     """Return the map: dots for one context, bands along one column, panels of cells for several."""
     said = one_by_one(study)
-    if study.problem.n_contexts == 1:
+    if study.problem.contexts.active.sum() == 1:
         return _dots(study, said)
     policy = curves.policy_map(study)
     found = panels.arranged(study.problem, policy.selected)
     if found is not None:
         return _cells(policy, found, said)
     name = coordinate(study.problem)
-    at = None if name is None else np.array(study.problem.contexts.coordinates[name], float)
+    contexts = study.problem.contexts
+    at = None if name is None else np.array(contexts.coordinates[name], float)[contexts.active]
     return _bands(policy, at, said)
 
 
 def _dots(study: Study, said: Sequence[str]) -> str:
     """Return a row per alternative: its mean in the only context, and the interval around it."""
     view, problem = study.view(), study.problem
-    frame, state = posterior(view, level=INTERVAL), study.selection()["state"].iloc[0]
-    chosen, names = int(view.choice[0]), curves.row_labels(problem.alternatives)
-    chance = frame["p_best"].to_numpy(float)
-    kept = np.flatnonzero(np.isfinite(frame["mean"].to_numpy(float)))
+    here = int(np.flatnonzero(problem.contexts.active)[0])
+    frame = posterior(view, level=INTERVAL).iloc[here :: problem.n_contexts]  # contexts vary fastest
+    chosen, names = int(view.choice[here]), curves.row_labels(problem.alternatives)
+    chance, state = frame["p_best"].to_numpy(float), study.selection()["state"].iloc[0]
+    kept = np.flatnonzero(np.isfinite(frame["mean"].to_numpy(float)) & problem.alternatives.active)
     order = sorted(kept.tolist(), key=lambda k: (k != chosen, -chance[k], k))[:MOST_ROWS]
     ranked, sizes = view.certificate().contenders()
-    near = set(ranked[: sizes[0], 0].tolist()) if state == EQUAL else set()
+    near = set(ranked[: sizes[here], here].tolist()) if state == EQUAL else set()
     shown = Values(
         labels=tuple(names[k] for k in order),
         value=frame["mean"].to_numpy(float)[order],
@@ -70,9 +72,9 @@ def _dots(study: Study, said: Sequence[str]) -> str:
         meaning=titled(problem.subject, problem.goal_unit),
         worst_title="P(best)",
         from_zero=False,
-        total=len(names),
+        total=int(problem.alternatives.active.sum()),
     )
-    return dots(shown, hit=lambda *box: _hit(*box, 0, said))
+    return dots(shown, hit=lambda *box: _hit(*box, here, said))
 
 
 def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str]) -> str:

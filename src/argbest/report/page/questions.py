@@ -56,7 +56,7 @@ def _shown(study: Study, asked: object, *, ahead: bool) -> Plain:
     """Return one answer; the page has the map and the table of the best per context elsewhere."""
     answer = study.answer(asked)
     alternatives, per_context = study.problem.alternatives, answer.form == EACH
-    found = answer.tailoring if study.problem.n_contexts > 1 else None
+    found = answer.tailoring if study.problem.contexts.active.sum() > 1 else None
     rows = (answer.table if answer.form == RULE else answer.frame()).head(_ROWS)
     curve = "" if found is None else answer_sketches.tailoring_sketch(found, alternatives)
     return {

@@ -356,7 +356,7 @@
     failures(data);
     argbest.answer(data, (c) => explore(c));
     decisions(data);
-    explore = data.contexts.total > 1 ? argbest.explorer(section("explore", "Any context"), data) : () => {};
+    explore = data.contexts.order.length > 1 ? argbest.explorer(section("explore", "Any context"), data) : () => {};
     if (data.slider) argbest.slider(data);
     certainty(data);
     model(data);
