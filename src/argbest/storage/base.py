@@ -261,6 +261,16 @@ class ChecksItself(Protocol):
         """Raise a StorageError if it is damaged."""
 
 
+class Addressed(Protocol):
+    """A storage that says where a command finds its study."""
+
+    name: str  # of the study
+
+    @property
+    def called(self) -> str:
+        """What the user calls the place, without a password."""
+
+
 def is_shared(storage: Storage) -> bool:
     """Return whether other processes may see a storage."""
     return not (offers(storage, SaysWhoSeesIt) and storage.private)
