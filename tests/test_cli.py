@@ -13,10 +13,14 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+import argbest
 from argbest import FitError, Problem, Study, __version__, registry
 from argbest.cli import main
 from argbest.errors import CompilationNotice
+from argbest.table_files import read_table
 from argbest.texts import chance
+
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 KEYS = [
     *("name", "goal", "alternatives", "contexts", "weights", "noise_sd", "truth", "truth_se"),
@@ -29,7 +33,7 @@ def call(*arguments: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+def demo(few_draws: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     """The outcome of a small demo, and its folder, which did not exist before."""
     out = tmp_path_factory.mktemp("demo") / "deep" / "folder"
     return call("demo", "--out", str(out), "--budget", "160", "--seed", "3"), out
@@ -120,6 +124,7 @@ def test_a_budget_below_the_initial_design_is_refused_and_leaves_no_folder(tmp_p
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_without_matplotlib_the_frames_are_written_and_a_note_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,11 +200,34 @@ def test_a_large_problem_or_one_without_truth_is_described_too(monkeypatch: pyte
     large, dark = Problem(names, [1], truth=[[k] for k in names]), Problem(names, [1, 2])
     monkeypatch.setitem(registry.PROBLEMS, "large", registry.ProblemEntry(lambda: large))
     monkeypatch.setitem(registry.PROBLEMS, "dark", registry.ProblemEntry(lambda: dark))
-    assert "11 alternatives are too many to show here; --json has them" in call("problems", "large").stdout
+    shown = call("problems", "large").stdout
+    assert "11 alternatives are too many to show here; --truth FILE has them" in shown
     result = call("problems", "dark")
     assert result.exit_code == 0
     assert "best" not in result.stdout.split("\n", 1)[1]  # below the title
     assert json.loads(call("problems", "dark", "--json").stdout)["truth"] is None
+
+
+def test_the_truth_of_a_problem_and_the_table_of_all_are_written_as_csv(tmp_path: Path) -> None:
+    file = tmp_path / "truth.csv"
+    result = call("problems", "gp-draws@1", "--seed", "3", "--truth", str(file))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"argbest: written: {file}\n"
+    pd.testing.assert_frame_equal(
+        read_table(file),
+        argbest.problems.truth("gp-draws", seed=3),
+        check_column_type=False,
+        check_dtype=False,
+    )
+    assert call("problems", "--table", str(tmp_path / "all.csv")).exit_code == 0
+    assert (
+        read_table(tmp_path / "all.csv")["problem"].tolist() == argbest.problems.table()["problem"].tolist()
+    )
+
+
+def test_a_problem_is_shown_with_the_name_to_cite_and_where_it_is_from() -> None:
+    for name in ("classical", "classical@1"):
+        assert "cite as: classical@1; from: textbooks" in call("problems", name).stdout
 
 
 def test_models_are_listed_and_policies_with_the_options_that_set_them_apart() -> None:
@@ -233,6 +261,8 @@ def test_every_problem_policy_and_model_is_one_plain_line_and_its_name_gives_the
         (("problems", "brannin", "--json"), "Did you mean 'branin'?"),
         (("problem",), "Did you mean 'problems'?"),
         (("problems", "--json"), "--json needs the NAME of a problem"),
+        (("problems", "--truth", "truth.csv"), "--truth needs the NAME of a problem"),
+        (("problems", "branin@9"), "the latest version of 'branin' is 1, and there is no version 9"),
         (("demo", "--seed", "-1"), "-1 is not in the range 0<=x"),
     ],
 )

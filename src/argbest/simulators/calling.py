@@ -42,6 +42,9 @@ def batched(function: _Function) -> _Function:
     """Return the same function, marked as ``(alternative, context, seeds) -> one value per seed``.
 
     With several responses it returns a dict with a list or an array for each.
+
+    Args:
+        function: A simulator that takes many seeds of one pair at once.
     """
     return _marked(function, _PAIR)
 
@@ -50,6 +53,9 @@ def vectorised(function: _Function) -> _Function:
     """Return the same function, marked as ``(alternatives, contexts, seeds) -> one value per seed``.
 
     With several responses it returns a dict with a list or an array for each.
+
+    Args:
+        function: A simulator that takes many pairs at once, each with its seed.
     """
     return _marked(function, _JOBS)
 
