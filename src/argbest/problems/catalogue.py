@@ -284,7 +284,7 @@ def _row(name: str, entry: ProblemEntry) -> dict[str, Any]:
 
 
 def truth(given: str | Problem, *, seed: int = 0) -> "pd.DataFrame":
-    """Return the truth of a problem, by name or as an object: a row per pair of alternative and context.
+    """Return the truth of a problem: a row per pair of alternative and context.
 
     Columns: those of both axes, ``weight`` of the context, then ``mean``, its standard error ``se`` (0 where
     it is exact) and the ``noise_sd`` of one replication (where it is known), of several responses
