@@ -25,8 +25,10 @@ test: $(VENV)/.test
 	$(MAKE) --jobs=2 check compiled
 	$(SUITE)
 
+# Then what `make test` tries with few draws (tests/coarse.py), with as many as users get.
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m slow
+	ARGBEST_FINE_TESTS=yes $(BIN)/python -m pytest -n 2 -m "not slow" tests/answers tests/browser tests/report tests/serve tests/study
 
 # The tests with other versions, each in an environment of its own: the lowest ones that pyproject.toml
 # allows, and the newest ones with the oldest and the newest Python. PYTHON313=/path/to/python3.13 names one
@@ -59,7 +61,7 @@ fuzz: $(VENV)/.test
 check: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 format: $(VENV)/.test

@@ -152,6 +152,7 @@ class Study:
         categorical: object = (),
         bins: "Bins" = None,
         contexts: object = None,
+        unit: object = None,
         reward_range: object = None,
         rate: object = False,
         dropna: bool = False,
@@ -189,6 +190,8 @@ class Study:
             categorical (names of columns): Columns whose numbers are only identifiers.
             bins: Into which groups contexts are put, by column: how many, or where to cut.
             contexts (table): What the answer shall be about, if not the contexts of the runs.
+            unit (text, or dict by name): The unit of the goal, or units by name: of "reward" (the goal), of
+                responses, and of columns.
             reward_range (pair, or dict by response): An interval that holds every single reward; values
                 outside it are refused, and `Study.guarantee` then needs no normal rewards.
             rate (bool, or names of responses): Whether every single reward is 0 or 1, so that its mean is a
@@ -214,7 +217,7 @@ class Study:
         runs = observed.observe(
             frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
             limits=limits, price=price, weights=weights, bounds=bounds, categorical=categorical, bins=bins,
-            contexts=contexts,
+            contexts=contexts, unit=unit,
             reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
         who = runs.problem.population
@@ -286,8 +289,7 @@ class Study:
         self._said: set[str] = set()  # notices of a kind that are given once
 
     def __repr__(self) -> str:
-        axes = self.problem.alternatives, self.problem.contexts
-        size = "{} alternatives x {} contexts".format(*(int(axis.active.sum()) for axis in axes))
+        size = "{} alternatives x {} contexts".format(*self.problem.in_use)
         return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
 
     def __str__(self) -> str:
