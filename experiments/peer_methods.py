@@ -5,6 +5,7 @@ Every method is a function of a `Task` that yields `Look`s: what it would name a
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -41,7 +42,7 @@ class Task:
     seed: int
     looks: Array  # replications per pair at which methods are looked at
     stakes: float
-    seconds: float = field(default=0.0, init=False)  # of processor time that went into simulating
+    seconds: float = field(default=0.0, init=False)  # of processor time that went into no decisions
     _drawn: dict[bool, Array] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -59,15 +60,19 @@ class Task:
 
     def simulate(self, k: IntArray, c: IntArray, n: IntArray, *, common: bool) -> Array:
         """Return the rewards of replications n of pairs, broadcast; with common seeds across alternatives."""
-        begun = time.process_time()
         cells = [each[None] for each in np.broadcast_arrays(k, c, n)]
-        values = Simulators([self.problem], np.array([self.seed]), common)(*cells)[:, 0]
-        if self.problem.responses:
-            found = self.problem.outcome_forms[0].of_tables(values)
-        else:
-            found = self.problem.sign * values[0]
+        with self.apart():
+            values = Simulators([self.problem], np.array([self.seed]), common)(*cells)[:, 0]
+        if not self.problem.responses:
+            return np.asarray(self.problem.sign * values[0])
+        return np.asarray(self.problem.outcome_forms[0].of_tables(values))
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Keep the processor time of what is done within apart from that of decisions."""
+        begun = time.process_time()
+        yield
         self.seconds += time.process_time() - begun
-        return np.asarray(found)
 
     def draws(self, n: int, *, common: bool) -> Array:
         """Return replications 0, ..., n - 1 of every pair at least, [alternative, context, replication]."""

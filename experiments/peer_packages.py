@@ -242,23 +242,16 @@ def smac(task: Task, most: float) -> Iterator[Look]:
             seed=task.seed,
         )
         facade = AlgorithmConfigurationFacade(scenario, _never_called, overwrite=True, logging_level=False)
-        named = 0
         for n in task.up_to(most):
             while done.samples < round(n * task.pairs):
                 try:
                     info = facade.ask()
-                except (
-                    StopIteration,
-                    ConfigurationSpaceExhaustedException,
-                ):  # every configuration has been tried as often as it may be
-                    yield Look(done.samples, np.full(len(instances), named))
-                    return
+                except (StopIteration, ConfigurationSpaceExhaustedException):
+                    return  # it has seen every configuration: its last answer stays
                 value = done.once(position(info.config), int(info.instance))
                 facade.tell(info, TrialValue(cost=-value))
-            incumbents = facade.intensifier.get_incumbents()
-            named = position(incumbents[0]) if incumbents else named
-            if done.samples:
-                yield Look(done.samples, np.full(len(instances), named))
+            if incumbents := facade.intensifier.get_incumbents():
+                yield Look(done.samples, np.full(len(instances), position(incumbents[0])))
 
 
 def _never_called(config: Any, instance: str, seed: int) -> float:

