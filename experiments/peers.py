@@ -259,7 +259,7 @@ class Runs:
     def every(self, methods: list[str], problems: list[str]) -> None:
         """Run all in rounds, so that an interruption leaves some of everything."""
         for last in ROUNDS:
-            for problem, name in product(problems, methods):
+            for name, problem in product(methods, problems):
                 if problem in (METHODS[name].parts or PROBLEMS):
                     self.cell(name, problem, last)
         rows = self.kept.rows()
