@@ -202,7 +202,7 @@ def kn(task: Task, most: float) -> Iterator[Look]:  # noqa: ARG001
 def kn_constant(n_alternatives: int, first: int, level: float = LEVEL) -> float:
     """Return h² = 2 η (n₀ - 1), η = ½ ((2α/(K - 1))^(-2/(n₀ - 1)) - 1): Kim and Nelson (2001) with c = 1."""
     eta = 0.5 * ((2.0 * (1.0 - level) / (n_alternatives - 1)) ** (-2.0 / (first - 1)) - 1.0)
-    return 2.0 * eta * (first - 1)
+    return float(2.0 * eta * (first - 1))
 
 
 def kn_run(

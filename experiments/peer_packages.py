@@ -1,4 +1,6 @@
-"""Optuna, BoTorch and SMAC3 on problems with contexts, each set up as its manual says; extra `peers`.
+"""Optuna, BoTorch and SMAC3 on problems with contexts, each set up as its manual says.
+
+They are in the dependency group `peers`.
 
 All three get seeds of their own for every replication, since their models take noise as independent.
 """
@@ -163,8 +165,8 @@ def botorch(task: Task, most: float) -> Iterator[Look]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         while True:
-            k, c, value = (np.array(column) for column in zip(*rows, strict=True))
-            model = _fitted(points[c, k], torch.as_tensor(value)[:, None], names, model)
+            at, there, value = (np.array(column) for column in zip(*rows, strict=True))
+            model = _fitted(points[there, at], torch.as_tensor(value)[:, None], names, model)
             if done.samples >= look * task.pairs:
                 with torch.no_grad():
                     mean = model.posterior(points.reshape(-1, points.shape[-1])).mean
@@ -173,7 +175,9 @@ def botorch(task: Task, most: float) -> Iterator[Look]:
                 if look == np.inf:
                     return
             torch.manual_seed(task.seed * 1_000_003 + done.samples)
-            chosen = [_next(model, points[i], points[i][np.unique(k[c == i])]) for i in range(n_contexts)]
+            chosen = [
+                _next(model, points[i], points[i][np.unique(at[there == i])]) for i in range(n_contexts)
+            ]
             rows += [(each, i, done.once(each, i)) for i, each in enumerate(chosen)]
 
 

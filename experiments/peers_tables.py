@@ -6,25 +6,31 @@ import numpy as np
 import pandas as pd
 
 from argbest.core.arrays import Array
-from experiments.peers import BUDGETS, GOAL, METHODS, OURS, PROBLEMS
+from experiments.peers import BUDGETS, GOAL, LIVE, OURS, PROBLEMS
 
 RESAMPLES, TAIL = 500, 0.05  # for an interval of the samples needed, over macro-replications
 NEARLY = 1e-9
-ANSWERS = tuple(
-    name
-    for method in METHODS
-    for name in ((method, f"{method}, average") if method == "Optuna" else (method,))
+ANSWERS = (  # in the order in which they are shown
+    *(OURS, "equal", "equal, own seeds", "OCBA", "halving", "KN", "Optuna", "Optuna, average"),
+    *("BoTorch", "SMAC3"),
 )
+
+
+def pairs(problem: str) -> int:
+    """Return the number of pairs of a problem."""
+    return int(np.prod(PROBLEMS[problem](0).shape))
 
 
 def tables(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return all tables by name."""
-    rows = rows[rows["method"].isin(ANSWERS) & rows["problem"].isin(list(PROBLEMS))]
+    rows = rows[rows["method"].isin((*ANSWERS, LIVE)) & rows["problem"].isin(list(PROBLEMS))]
+    rows = rows.assign(per_pair=rows["samples"] / rows["problem"].map(pairs))
     found = needed(rows)
     return {
         "losses": losses(rows),
         "needed": found,
         "standing": standing(found),
+        "bars": bars(found),
         "claims": claims(rows),
         "times": times(rows),
     }
@@ -36,7 +42,7 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
     KN stands at the budget NaN, where it stopped.
     """
     found = []
-    for problem, method, own in _cells(rows):
+    for problem, method, own in _cells(rows, (*ANSWERS, LIVE)):
         for budget in (np.nan,) if method == "KN" else BUDGETS:
             there = own if method == "KN" else at_budget(own, method, budget)
             there = there[there["loss"].notna()]
@@ -87,7 +93,6 @@ def needed(rows: pd.DataFrame) -> pd.DataFrame:
             again = [first_below(_resampled(curves, random)) for _ in range(RESAMPLES)]
             low, high = np.quantile(again, (TAIL, 1 - TAIL), method="nearest")
             runs = len(curves[0][1])
-        pairs = float((own["samples"] / own["per_pair"]).median())
         found.append(
             {
                 "problem": problem,
@@ -97,7 +102,7 @@ def needed(rows: pd.DataFrame) -> pd.DataFrame:
                 "low": low,
                 "high": high,
                 "until": until,
-                "samples": reached * pairs,
+                "samples": reached * pairs(problem),
             }
         )
     return pd.DataFrame(found)
@@ -191,12 +196,9 @@ def claims(rows: pd.DataFrame) -> pd.DataFrame:
 def times(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per method: milliseconds of processor time per replication, the median over problems."""
     found = []
-    for problem, method, own in _cells(rows):
+    for problem, method, own in _cells(rows, (LIVE, *ANSWERS[1:])):
         ended = own[own["loss"].notna()]
         there = ended.groupby("seed").tail(1) if method in ("KN", "SMAC3") else at_budget(ended, method, 5.0)
-        if method == OURS:  # the study that was told 2 per pair ran before, in the same account
-            before = at_budget(ended, method, 2.0).set_index("seed")["seconds"]
-            there = there.assign(seconds=there["seconds"] - there["seed"].map(before).to_numpy())
         if not len(there):
             there = at_budget(ended, method, 2.0)
         found.append((method, problem, 1e3 * float((there["seconds"] / there["samples"]).median())))
@@ -204,10 +206,31 @@ def times(rows: pd.DataFrame) -> pd.DataFrame:
     return frame.groupby("method", sort=False)["ms"].agg(["median", "min", "max", "size"]).reset_index()
 
 
-def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield the rows of every problem and method, in the order of the rule."""
+def _cells(rows: pd.DataFrame, methods: tuple[str, ...] = ANSWERS) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the rows of every problem and method, in this order."""
     for problem in PROBLEMS:
-        for method in ANSWERS:
+        for method in methods:
             own = rows[(rows["problem"] == problem) & (rows["method"] == method)]
             if len(own):
                 yield problem, method, own
+
+
+def bars(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per method: the samples it needs over argbest's, the geometric mean over problems.
+
+    Of problems that the method was run on and where argbest reached the goal. Where the method did not, how
+    far it was run counts, so that the ratio is a bound from below, and ``short`` says how often; if it was
+    not run as far as argbest needs, nothing is known, and the problem does not count.
+    """
+    wide, far = (
+        found.pivot(index="problem", columns="method", values=name).reindex(columns=list(ANSWERS))
+        for name in ("per_pair", "until")
+    )
+    own, rows = wide[OURS].where(np.isfinite(wide[OURS])), []
+    for method in wide.columns:
+        short = np.isinf(wide[method])
+        ratio = (wide[method].where(~short, far[method]) / own).where(~short | (far[method] >= own)).dropna()
+        if len(ratio):
+            held = int(short[ratio.index].sum())
+            rows.append((method, float(np.exp(np.log(ratio).mean())), len(ratio), held))
+    return pd.DataFrame(rows, columns=["method", "ratio", "problems", "short"])

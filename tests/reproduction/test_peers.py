@@ -227,7 +227,7 @@ def test_stakes_are_best_minus_median() -> None:
 def test_macro_replications_are_as_many_as_fit() -> None:
     assert peers.wanted([], 60.0) == 20
     assert peers.wanted([9.0, 5.0], 60.0) == 12
-    assert peers.wanted([100.0], 60.0) == 5
+    assert peers.wanted([100.0], 60.0) == 3
     assert peers.wanted([0.1], 60.0) == 20
 
 
