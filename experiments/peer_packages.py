@@ -90,7 +90,7 @@ def optuna(task: Task, most: float) -> Iterator[Look]:
     space = Space.of(task.problem.alternatives)
     studies = [
         package.create_study(
-            direction="maximize", sampler=package.samplers.TPESampler(seed=1_000 * task.seed + c)
+            direction="maximize", sampler=package.samplers.TPESampler(seed=_small(task.seed + c))
         )
         for c in range(n_contexts)
     ]
@@ -174,7 +174,7 @@ def botorch(task: Task, most: float) -> Iterator[Look]:
                 look = next((n for n in looks if n * task.pairs > done.samples), np.inf)
                 if look == np.inf:
                     return
-            torch.manual_seed(task.seed * 1_000_003 + done.samples)
+            torch.manual_seed(_small(task.seed + done.samples))
             chosen = [
                 _next(model, points[i], points[i][np.unique(at[there == i])]) for i in range(n_contexts)
             ]
@@ -224,7 +224,7 @@ def smac(task: Task, most: float) -> Iterator[Look]:
     logging.getLogger("smac").setLevel(logging.ERROR)  # it warns whenever it has tried every configuration
 
     space, done = Space.of(task.problem.alternatives), Replicated(task)
-    configurations = ConfigurationSpace(seed=task.seed)
+    configurations = ConfigurationSpace(seed=_small(task.seed))
     if space.sizes:
         configurations.add([Integer(name, (0, n - 1)) for name, n in space.sizes.items()])
     else:
@@ -243,7 +243,7 @@ def smac(task: Task, most: float) -> Iterator[Look]:
             n_trials=round(most * task.pairs),
             instances=instances,
             instance_features=dict(zip(instances, table.tolist(), strict=True)),
-            seed=task.seed,
+            seed=_small(task.seed),
         )
         facade = AlgorithmConfigurationFacade(scenario, _never_called, overwrite=True, logging_level=False)
         for n in task.up_to(most):
@@ -261,3 +261,8 @@ def smac(task: Task, most: float) -> Iterator[Look]:
 def _never_called(config: Any, instance: str, seed: int) -> float:
     """Say what SMAC3 wants to know: the names of the arguments. Values are told, not asked for."""
     raise NotImplementedError
+
+
+def _small(seed: int) -> int:
+    """Return a seed that all packages take."""
+    return seed % 2**31

@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import binom, norm
 
-from argbest import Problem, Study, registry
+from argbest import Problem, Study, registry, streams
 from argbest.core.arrays import Array
 from argbest.policies.ocba import ocba_ratios
 from argbest.problems.axis import Axis
 from argbest.problems.noisy_table import table_problem
-from experiments import peer_methods, peer_packages, peers, peers_tables
+from experiments import peer_methods, peer_packages, peers, peers_page, peers_tables
 from experiments.peer_methods import Look, Task, halving_plan, kn_constant, kn_run
 
 
@@ -234,47 +234,72 @@ def test_macro_replications_are_as_many_as_fit() -> None:
 def _right_from_three(task: Task, most: float) -> Iterator[Look]:
     best = task.problem.best
     for n in task.rounds(most):
-        yield Look(n * task.pairs, best if n >= 3 else np.zeros_like(best), 0.9)
+        yield Look(n * task.pairs, best if n >= 3 else (best + 1) % 4, 0.9)
 
 
 def _never_right(task: Task, most: float) -> Iterator[Look]:
-    worst = (task.problem.sign * np.asarray(task.problem.goal_truth)).argmin(axis=0)
     for n in task.rounds(most):
-        yield Look(n * task.pairs, worst)
+        yield Look(n * task.pairs, (task.problem.best + 1) % 4)
 
 
 @pytest.fixture
 def staged(monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = {"argbest": _right_from_three, "equal": _never_right}
-    monkeypatch.setattr(peers, "METHODS", {name: peers.Entry(run) for name, run in entries.items()})
-    monkeypatch.setattr(peers, "PROBLEMS", {"easy": lambda _: EASY})
-    monkeypatch.setattr(peers_tables, "PROBLEMS", {"easy": None})
-
-
-@pytest.mark.usefixtures("staged")
-def test_what_was_run_is_not_run_again(tmp_path: Path) -> None:
-    arguments = ["--out", str(tmp_path)]
-    assert CliRunner().invoke(peers.main, arguments).exit_code == 0
-    first = (tmp_path / "runs.csv").read_bytes()
-    assert CliRunner().invoke(peers.main, arguments).exit_code == 0
-    assert (tmp_path / "runs.csv").read_bytes() == first
-    rows = pd.read_csv(tmp_path / "runs.csv")
-    assert rows.groupby("method")["seed"].nunique().to_dict() == {"argbest": 20, "equal": 20}
-
-
-def test_a_package_that_is_missing_is_said_and_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     entries = {
+        "OCBA": peers.Entry(_right_from_three),
         "equal": peers.Entry(_never_right),
         "absent": peers.Entry(_never_right, package="no_such_package"),
     }
     monkeypatch.setattr(peers, "METHODS", entries)
     monkeypatch.setattr(peers, "PROBLEMS", {"easy": lambda _: EASY})
+    monkeypatch.setattr(peers_tables, "PROBLEMS", {"easy": lambda _: EASY})
+    monkeypatch.setattr(peers_page, "PROBLEMS", {"easy": lambda _: EASY})
+    monkeypatch.setattr(peers, "FEW", {"easy": 2})
+
+
+@pytest.fixture
+def rows(tmp_path: Path, staged: None) -> pd.DataFrame:
     done = CliRunner().invoke(peers.main, ["--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "absent is not installed" in done.output
-    assert set(pd.read_csv(tmp_path / "runs.csv")["method"]) == {"equal"}
+    assert "--group peers" in done.output
+    return pd.read_csv(tmp_path / "runs.csv")
+
+
+def test_what_was_run_is_not_run_again_and_what_is_missing_is_left_out(
+    tmp_path: Path, rows: pd.DataFrame
+) -> None:
+    found = rows.groupby("method")["seed"].nunique().to_dict()
+    assert found == {"argbest": 2, "OCBA": 20, "equal": 20}
+    first = (tmp_path / "runs.csv").read_bytes()
+    assert CliRunner().invoke(peers.main, ["--out", str(tmp_path)]).exit_code == 0
+    assert (tmp_path / "runs.csv").read_bytes() == first
+
+
+def test_side_by_side_is_the_live_study_of_its_seed(rows: pd.DataFrame) -> None:
+    ours = rows[(rows["method"] == "argbest") & (rows["budget"] == 15.0) & (rows["seed"] == 1)]
+    seed = int(streams.roots(peers.SEED, 1))
+    for look in peers.live(Task(EASY, seed, peers.LOOKS, peers.stakes(EASY)), 15.0):
+        [there] = ours[ours["samples"] == look.samples]["right"]
+        assert there == EASY.good(look.selected).mean()
+
+
+@pytest.mark.usefixtures("staged")
+def test_tables_and_page_say_who_was_first(rows: pd.DataFrame, tmp_path: Path) -> None:
+    found = peers_tables.tables(rows)
+    needed = found["needed"].set_index("method")["per_pair"]
+    assert needed["OCBA"] == 3.0
+    assert needed["equal"] == np.inf
+    standing = found["standing"].iloc[0]
+    assert standing["who"] == "OCBA"
+    assert standing["fewest"] == (needed["argbest"] <= 3.0)
+    assert found["claims"].set_index("method").loc["OCBA", "claimed"].tolist() == [pytest.approx(0.9)] * 3
+    text = peers_page.on_page(found)
+    assert "> 15" in text["needed"]
+    (tmp_path / "peers.md").write_text("<!-- peers: aims -->\nold\n<!-- end -->\nrest", encoding="utf-8")
+    page = peers_page.rewrite(found, tmp_path).read_text(encoding="utf-8")
+    assert "old" not in page
+    assert page.endswith("rest")
+    assert (tmp_path / "images" / "peers" / "samples_dark.png").stat().st_size > 1_000
 
 
 def test_the_first_look_counts_that_the_next_one_confirms() -> None:
