@@ -24,7 +24,8 @@ def pairs(problem: str) -> int:
 def tables(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return all tables by name."""
     rows = rows[rows["method"].isin((*ANSWERS, LIVE)) & rows["problem"].isin(list(PROBLEMS))]
-    rows = rows.assign(per_pair=rows["samples"] / rows["problem"].map(pairs))
+    rows = rows.assign(pairs=rows["problem"].map({name: pairs(name) for name in PROBLEMS}))
+    rows = rows.assign(per_pair=rows["samples"] / rows["pairs"])
     found = needed(rows)
     return {
         "losses": losses(rows),
@@ -102,7 +103,7 @@ def needed(rows: pd.DataFrame) -> pd.DataFrame:
                 "low": low,
                 "high": high,
                 "until": until,
-                "samples": reached * pairs(problem),
+                "samples": reached * int(own["pairs"].iloc[0]),
             }
         )
     return pd.DataFrame(found)
