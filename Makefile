@@ -14,7 +14,8 @@ BIN := $(VENV)/bin
 # Old packages may call each other's deprecated names; what they do to argbest shows in the results.
 SUITE = $(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(if $(LOWEST),-W ignore::DeprecationWarning)
 
-.PHONY: demo test test-slow test-lowest test-py311 test-py313 test-bridges suite compiled fuzz check format bench docs pictures paper clean
+.PHONY: demo test test-slow test-lowest test-py311 test-py313 test-bridges suite compiled fuzz check format bench docs pictures paper \
+	release release-check clean
 
 demo: $(VENV)/.demo
 	$(BIN)/argbest demo --out demo
@@ -24,8 +25,10 @@ test: $(VENV)/.test
 	$(MAKE) --jobs=2 check compiled
 	$(SUITE)
 
+# Then what `make test` tries with few draws (tests/coarse.py), with as many as users get.
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m slow
+	ARGBEST_FINE_TESTS=yes $(BIN)/python -m pytest -n 2 -m "not slow" tests/answers tests/browser tests/report tests/serve tests/study
 
 # The tests with other versions, each in an environment of its own: the lowest ones that pyproject.toml
 # allows, and the newest ones with the oldest and the newest Python. PYTHON313=/path/to/python3.13 names one
@@ -58,7 +61,7 @@ fuzz: $(VENV)/.test
 check: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 format: $(VENV)/.test
@@ -76,14 +79,31 @@ bench: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# The pictures, the live report and the notebook of the docs; Chromium makes those of the report.
+# The pictures, the live report, the terminal and the notebook of the docs; Chromium makes those of the report.
 pictures: $(VENV)/.test
 	$(BIN)/python docs/images/draw.py
+	$(BIN)/python docs/images/brand/draw.py
+	$(BIN)/python docs/images/terminal.py
 	$(BIN)/python tests/notebooks.py docs/tutorial.ipynb docs/tutorial.ipynb
 
 # Every figure and table of the paper, and docs/reproduction.md. PUBLISHED names a file of published curves.
 paper: $(VENV)/.demo
 	$(BIN)/python -m experiments all --jobs 2 --out paper --docs docs $(if $(PUBLISHED),--published $(PUBLISHED))
+
+# The number of a new version in all places that name it: `make release VERSION=0.3.0`, once nobody writes to the
+# changelog any more.
+release:
+	$(PYTHON) tests/release.py version $(VERSION)
+
+# The packages in dist/, and whether the wheel works by itself: installed without extras in a new environment,
+# away from this folder and from any network. Then the pages, every warning an error.
+release-check:
+	rm -rf dist .venv-release
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python -m pip install --quiet build
+	.venv-release/bin/python -m build --outdir dist
+	.venv-release/bin/python tests/release.py check dist
+	$(MAKE) docs
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "argbest needs Python 3.11 or newer; install it or call 'make PYTHON=/path/to/python'." >&2; exit 1; }
@@ -105,4 +125,4 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/.python
 
 clean:
 	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -rf $(VENV) .venv-* demo paper site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-* demo dist paper site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -13,6 +13,8 @@ from argbest.experiment import Experiment, run
 from argbest.study.ledger import SET_ASIDE_AFTER
 from argbest.study.run_options import ExpectedPCS
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 PLANS, LOADS = ("cheap", "middle", "dear"), (1, 2, 3)
 COST = {"cheap": 1.0, "middle": 2.0, "dear": 3.0}
 SERVED = {"cheap": 1.5, "middle": 2.5, "dear": 3.5}  # the load up to which hardly anybody is late
@@ -43,7 +45,10 @@ def outcomes(study: Study) -> Array:
 
 def tables(study: Study, price: float) -> Array:
     draws = outcomes(study)
-    return np.where(draws[:, 1] >= 0, draws[:, 0], draws[:, 0] - price)
+    kept, goal = draws[:, 1] >= 0, draws[:, 0]
+    able = np.where(kept, goal, -np.inf).max(axis=1, keepdims=True)
+    top = np.where(np.isfinite(able), able, goal.max(axis=1, keepdims=True))
+    return np.where(kept, goal, np.minimum(goal, top) - price)
 
 
 def test_the_best_overall_breaks_a_limit_and_is_not_chosen_at_a_high_price(told: Study) -> None:
@@ -189,11 +194,11 @@ def scored(price: float) -> Problem:
 
 def test_choices_are_scored_with_broken_limits_at_their_price() -> None:
     known = scored(4.5)
-    overall = known.put("overall")  # costs with prices: 1 + 2 · 1.5, 2 + 1.5, 3
+    overall = known.put("overall")  # costs with prices: (1 + 6.5 + 7.5) / 3, (2 + 2 + 7.5) / 3, 3
     each = np.array([0, 1, 2])
-    np.testing.assert_allclose(known.opportunity_cost(each, overall)[:, 0], [1.0, 0.5, 0.0])
+    np.testing.assert_allclose(known.opportunity_cost(each, overall)[:, 0], [2.0, 2.5 / 3, 0.0])
     assert known.correct(each, overall).ravel().tolist() == [False, False, True]
-    assert known.good(each, 0.6, overall).ravel().tolist() == [False, True, True]
+    assert known.good(each, 0.9, overall).ravel().tolist() == [False, True, True]
     assert known.infeasible(each, overall).astype(int).tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     two = known.put("top:m=2")
     assert known.infeasible(np.array([[0, 1, 2], [1, 2, 1]]), two).tolist() == [False, False, True]

@@ -52,8 +52,8 @@ def overview(study: "Study") -> dict[str, Any]:
     view = study.view()
     return {
         "problem": view.problem.name,
-        "n_alternatives": view.problem.n_alternatives,
-        "n_contexts": view.problem.n_contexts,
+        **dict(zip(("n_alternatives", "n_contexts"), view.problem.in_use, strict=True)),
+        "retired": study.retired,
         "initial_design": view.initial_design,
         **progress(study),
         "certainty": _certainty(view) if view.n_replications else None,

@@ -24,10 +24,10 @@ EQUAL = 1e-12  # rewards that differ by less than this share of their size diffe
 class Tally:
     """Sufficient statistics of normal observations, every array [..., alternative, context]."""
 
-    count: IntArray
-    mean: Array  # 0 where nothing was observed
+    count: IntArray  # replications
+    mean: Array  # their mean, 0 where nothing was observed
     m2: Array  # sum of squared deviations from the cell's mean
-    replications: Replications | None = field(default=None, kw_only=True)  # None: not known
+    replications: Replications | None = field(default=None, kw_only=True)  # their values; None: not known
 
     @property
     def common(self) -> Replications | None:

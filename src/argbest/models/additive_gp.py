@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from argbest.core import additive_conditioning, binomial, common_noise, priors
+from argbest.core import additive_conditioning, common_noise, priors
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_conditioning import expected, squared_misses
 from argbest.core.additive_prior import AdditivePrior
@@ -14,7 +14,14 @@ from argbest.core.binomial import Expected
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
 from argbest.core.landmarks import one_by_one, too_large
-from argbest.core.noise import PairNoise, enough_within, pair_noise, plausible_pair_noise
+from argbest.core.noise import (
+    PairNoise,
+    enough_within,
+    pair_noise,
+    plausible_pair_noise,
+    shown_events,
+    taken_for_rate,
+)
 from argbest.core.priors import Hyperprior, additive, fixed, with_known_noise
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
@@ -22,15 +29,16 @@ from argbest.core.tally import Scaling, Tally, standardisation_of_study, standar
 from argbest.errors import FitError, InputError
 from argbest.models.base import ALONE, Plausible, entries
 from argbest.models.searched import (
-    affordable_correlation,
     check_fit,
     check_kernel,
     check_noise_shape,
     checked_noise,
     checked_parts,
+    rates_sharing,
     repeated,
     scattered,
     search_troubles,
+    shared_noise,
     shares_noise,
     shown_share,
     stacked,
@@ -97,10 +105,15 @@ class AdditiveGP:
     f_k(c) = m + trend(c) + offset_k + joint(k, c) + own_k(c), each part a Gaussian process, normal noise.
     Trend: common to all alternatives. Offset: an alternative's level. Joint: alternatives near each other
     behave alike. Own: the rest. Where alternatives are names without coordinates there is no joint part.
-    Scales are learned, and a part that the data do not support vanishes; ``parts`` leaves some out
-    beforehand. ``kernel`` is rbf, matern12, matern32 or matern52. ``noise`` is one level per "pair" by
-    shrinkage (`argbest.core.noise`), or "pooled"; ``noise_sd`` is its standard deviation where that is known,
-    a number or a table.
+    Scales are learned, and a part that the data do not support vanishes.
+
+    Args:
+        parts: The parts to learn; what is not named is left out beforehand.
+        kernel: How alike near contexts and near alternatives are: rbf, matern12, matern32 or matern52.
+        noise: What has a noise level of its own to learn: "pair" by shrinkage (`argbest.core.noise`), or
+            "pooled" for one level.
+        noise_sd: The standard deviation of one observation where it is known: a number, or a table
+            [alternative, context].
     """
 
     family: ClassVar[str] = "additive"
@@ -129,7 +142,12 @@ class AdditiveGP:
             )
 
     def active(self, shape: tuple[int, ...], setting: Setting) -> tuple[str, ...]:
-        """Return the parts that can be told apart: with one context, or names, some say the same."""
+        """Return the parts that can be told apart: with one context, or names, some say the same.
+
+        Args:
+            shape: The size of the table, (..., alternatives, contexts).
+            setting: What is known of the problem.
+        """
         n_alternatives, n_contexts = shape[-2:]
         names = setting.alternatives is None
         idle = set()
@@ -142,7 +160,12 @@ class AdditiveGP:
         return tuple(part for part in self.parts if part not in idle)
 
     def n_parameters(self, shape: tuple[int, int], setting: Setting) -> int:
-        """Return the number of hyper-parameters to learn."""
+        """Return the number of hyper-parameters to learn.
+
+        Args:
+            shape: The size of the table, (alternatives, contexts).
+            setting: What is known of the problem.
+        """
         rules = self._hyperprior(shape, setting).rules
         return int(np.sum(rules[:, -2] < rules[:, -1]))
 
@@ -202,8 +225,7 @@ class AdditiveGP:
         data = standardise(tally, scale)[chosen]
         own = Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         learned = self._noise_of(tally, setting, params, chosen)
-        noise = _relative(learned, own.spread)
-        shared = affordable_correlation(data, noise, learned)
+        noise, shared = shared_noise(data, _relative(learned, own.spread), learned)
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=shared)
         points, searched = starts(prior, data, noise, chosen, params)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
@@ -246,14 +268,15 @@ class AdditiveGP:
         scale = Scaling(params.shift[..., None], params.spread[..., None])
         belief = self._belief_behind_noise(tally, setting, params)
         learned = self._learned_noise(tally, belief)
-        table = _relative(learned, params.spread)
+        data, relative = standardise(tally, scale), _relative(learned, params.spread)
+        rates = rates_sharing(data, relative, learned.events)
+        table = relative * rates.level
         weighed = params.correlation if additive.weighs_common_noise(tally.count) else None
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=weighed)
         rules = prior.rules.copy()
         if rules[-2, -2] == rules[-2, -1]:
             rules[-2, -2:] = params.theta[-2]  # nothing is learned of it here: it stays where it is
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
-        data = standardise(tally, scale)
         evaluate, density = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
         limits = zip(_NUMBERS, _FEWEST_POINTS, strict=True)
         size = max(tally.count.size, tally.shape[1] ** 2 // _DISTANCES)
@@ -266,7 +289,10 @@ class AdditiveGP:
             tables = plausible_pair_noise(tally, n, generator, missed=missed, expected=expected)
             tables = tables / params.spread**2 if learned.known else tables
         several, correlation = repeated(params, n), np.broadcast_to(params.correlation, (n, table.shape[1]))
-        if np.any(params.correlation > 0.0):
+        if rates.rates:
+            own = common_noise.plausible_of_rates(data, tables, generator, rates, float(learned.events))
+            tables, correlation = tables * own.level[:, None], own.correlation
+        elif np.any(params.correlation > 0.0):
             variances = np.exp(points.theta[:, -1])[:, None, None] * tables
             shown = shown_share(tally, learned)
             drawn = common_noise.plausible(data, variances, generator, fewer=learned.fewer, shown=shown)
@@ -293,7 +319,7 @@ class AdditiveGP:
         if not self._learns_noise:
             lead = tally.shape[:-2]
             return np.full(lead, self.noise_sd is not None), np.zeros(lead, bool)
-        rates, within = binomial.is_rate(tally), enough_within(tally)
+        rates, within = taken_for_rate(tally), enough_within(tally)
         return rates | within, rates | ~within
 
     def _noise_of(
@@ -305,7 +331,7 @@ class AdditiveGP:
             some = tally[chosen]
             return self._learned_noise(some, self._belief_behind_noise(some, setting, own))
         found = self._learned_noise(tally, self._belief_behind_noise(tally, setting, params))
-        return PairNoise(found.variance[None], found.known[None], found.unseen[None], found.fewer[None])
+        return PairNoise(*(each[None] for each in found))
 
     def _learned_noise(self, tally: Tally, belief: tuple[Array, Expected] | None) -> PairNoise:
         """Return what the data say of the noise, or what was given of it."""
@@ -322,7 +348,9 @@ class AdditiveGP:
             return None
         prior = self._prior(setting, params, setting.separation)
         belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
-        return squared_misses(prior, tally, belief), belief
+        missed, events = squared_misses(prior, tally, belief), shown_events(tally)
+        once = params.noise / rates_sharing(tally, params.noise, events).level[..., None, :]
+        return missed, belief._replace(noise=once)
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""

@@ -21,8 +21,6 @@ ALONE = -1  # the kind of a study whose belief needs arrays of its own
 
 _MOST_KEPT_NUMBERS = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
 _AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
-_FEWEST_POINTS = 8  # points at which new contexts are looked at, however many they are
-LOOKS = 2048  # contexts times points, where that leaves enough of these
 _FEATURES = 400  # rows of a belief that many cells are summed up in, beside the contexts
 
 
@@ -41,25 +39,41 @@ class Model(Protocol[Params]):
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
-        """Raise an InputError if the model cannot serve a table [alternative, context] of this shape."""
+        """Raise an InputError if the model cannot serve a table [alternative, context] of this shape.
+
+        Args:
+            shape: The size of the table, (alternatives, contexts).
+            setting: What is known of the problem.
+        """
 
     def fit(self, tally: Tally, setting: Setting, params: Params | None = None) -> Params:
         """Return the hyper-parameters learned from the tally.
 
-        ``params`` of an earlier fit are a warm start, and stand where nothing has changed since.
+        Args:
+            tally: The data: counts, means and squared deviations of every pair.
+            setting: What is known of the problem.
+            params: Those of an earlier fit: a warm start, and they stand where nothing has changed since.
         """
 
     def posterior(self, tally: Tally, setting: Setting, params: Params, known: Any = None) -> Belief:
         """Return the belief about all cells given the data, hyper-parameters frozen.
 
-        ``known`` is the belief held before the fit that gave ``params``, all data taken in: it stands where
-        that fit changed nothing.
+        Args:
+            tally: The data: counts, means and squared deviations of every pair.
+            setting: What is known of the problem.
+            params: The hyper-parameters that `fit` returned.
+            known (belief or None): The belief held before the fit that gave ``params``, all data taken in: it
+                stands where that fit changed nothing.
         """
 
     def predict(self, tally: Tally, setting: Setting, params: Params, separation: Array) -> Belief:
         """Return the belief at X new contexts, each by itself: arrays [X, ..., alternative, 1].
 
-        ``separation`` [coordinate, X, context] holds the squared scaled distances to the known contexts.
+        Args:
+            tally: The data: counts, means and squared deviations of every pair.
+            setting: What is known of the problem.
+            params: The hyper-parameters that `fit` returned.
+            separation: The squared scaled distances to the known contexts, [coordinate, X, context].
         """
 
 
@@ -69,21 +83,38 @@ class Integrates(Model[Any], Protocol):
     def plausible(
         self, tally: Tally, setting: Setting, params: Any, generator: np.random.Generator
     ) -> Plausible[Any]:
-        """Return hyper-parameters of one study as likely as the data leave them, on a first axis."""
+        """Return hyper-parameters of one study as likely as the data leave them, on a first axis.
+
+        Args:
+            tally: The data of one study.
+            setting: What is known of the problem.
+            params (as of the model): The hyper-parameters that `fit` returned.
+            generator: The random numbers to draw with.
+        """
 
 
 class Explains(Model[Any], Protocol):
     """A model that says what it has found; `Study.model_summary` puts it into words."""
 
     def findings(self, setting: Setting, params: Any) -> Findings:
-        """Return what was learned of one study."""
+        """Return what was learned of one study.
+
+        Args:
+            setting: What is known of the problem.
+            params (as of the model): The hyper-parameters that `fit` returned.
+        """
 
 
 class TellsTroubles(Model[Any], Protocol):
     """A model whose search may end in a way that a user should know of."""
 
     def troubles(self, setting: Setting, params: Any) -> Sequence[str]:
-        """Return sentences on how the search of one study ended."""
+        """Return sentences on how the search of one study ended.
+
+        Args:
+            setting: What is known of the problem.
+            params (as of the model): The hyper-parameters that `fit` returned.
+        """
 
 
 class WeighsCommonNoise(Model[Any], Protocol):
@@ -127,6 +158,11 @@ class SortsStudies(Model[Any], Protocol):
         """Return a number per study [...]: those of equal number are conditioned together.
 
         Each of the studies of kind `ALONE` is conditioned by itself, with arrays [alternative, context].
+
+        Args:
+            tally: The data of all studies.
+            setting: What is known of the problem.
+            params (as of the model): The hyper-parameters that `fit` returned.
         """
 
 
@@ -214,10 +250,7 @@ class Integrated(NamedTuple):
         return self._mixture(condition, n_followed * self.tally.shape[1], 0)
 
     def at(self, separation: Array, ruled_out: BoolArray | None) -> Mixture:
-        """Return the mixture at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1].
-
-        Where contexts are many, fewer points do: the first ones, as likely as any.
-        """
+        """Return the mixture at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1]."""
         out = None if ruled_out is None else ruled_out[:, None]
 
         def condition(some: slice) -> Belief:
@@ -225,10 +258,7 @@ class Integrated(NamedTuple):
             belief = self.model.predict(self._repeated(some), self.setting, params, separation)
             return among_the_rest(belief, out)
 
-        x = separation.shape[1]
-        n = min(self.points.n, max(_FEWEST_POINTS, LOOKS // x))
-        few = self._replace(points=self.points._replace(n=n))
-        return few._mixture(condition, x * self.tally.shape[0], 1)
+        return self._mixture(condition, separation.shape[1] * self.tally.shape[0], 1)
 
     def _repeated(self, some: slice) -> Tally:
         """Return the tally as often as there are points."""

@@ -12,7 +12,7 @@ from argbest.report.curves import Grid, PolicyCurve, PolicyMap
 from argbest.report.looks import Theme
 from argbest.report.style import LABEL, TICK, Sheet
 from argbest.study.study import Study
-from argbest.texts import chance
+from argbest.texts import chance, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,12 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
     Contexts with one numeric coordinate lie along it: a band per alternative, the stronger the likelier it is
     best there, between the contexts too, and P(best) of the selection in a strip above. Contexts on a grid of
     two coordinates are a map: a colour per alternative, the stronger the surer. All others are the rows of a
-    table. Marks tell sure, equal and open contexts apart (`Study.selection`). ``theme`` is "light" or "dark".
+    table. Marks tell sure, equal and open contexts apart (`Study.selection`).
+
+    Args:
+        study: The study to draw.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     style.require_study(study)
     return draw_map(study.problem, curves.policy_map(study), curves.policy_curve(study), ax, theme)
@@ -201,7 +206,7 @@ def _meaning(policy: PolicyMap) -> dict[str, str]:
     """Return what the states mean, in few words."""
     return {
         SURE: f"sure: P(best) ≥ {LEVEL:g}",
-        EQUAL: f"equal: within {policy.delta:.2g}",
+        EQUAL: f"equal: within {with_unit(f'{policy.delta:.2g}', policy.unit)}",
         OPEN: "open",
         NO_FEASIBLE: "surely none feasible",
     }

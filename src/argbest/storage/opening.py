@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
 from argbest import plugins
+from argbest.core.abilities import offers
 from argbest.errors import InputError, StorageError
+from argbest.storage.base import ListsStudies
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -21,12 +23,13 @@ _METHODS = ("create", "definition", "since", "exclusive", "greet", "workers", "c
 def open_storage(
     where: "str | os.PathLike[str] | Storage | None" = None, *, name: str = "study"
 ) -> "Storage":
-    """Return the storage that ``where`` means.
+    """Return the storage that is meant; nothing is made and nobody is called before it is used.
 
-    None is the memory of this process, a path or a text without :// an SQLite file, a URL a database
-    (postgresql://user:password@host/database), and a storage is itself. ``name`` tells several studies in
-    one database apart. A URL whose scheme an installed package declares in ``argbest.storages`` is that
-    package's. Nothing is made and nobody is called before the storage is used.
+    Args:
+        where: None is the memory of this process, a path or a text without :// an SQLite file, a URL a
+            database (postgresql://user:password@host/database), and a storage is itself. A URL whose scheme
+            an installed package declares in ``argbest.storages`` is that package's.
+        name: What tells several studies in one database apart.
     """
     if where is None:
         from argbest.storage.memory import MemoryStorage
@@ -67,7 +70,7 @@ def defined(storage: "Storage", name: str, where: object) -> "Plain":
     """Return the definition of the study in a storage; if there is none, an error that names the others."""
     found = storage.definition()
     if found is None:
-        others: list[str] = getattr(storage, "names", list)()
+        others = storage.names() if offers(storage, ListsStudies) else []
         listed = ", ".join(map(repr, others[:_MOST_NAMES])) + (", ..." if len(others) > _MOST_NAMES else "")
         hint = f"It holds {listed}: give one of these names." if others else "Check the place and the name."
         raise StorageError(f"there is no study {name!r} in {shown(where)}. {hint}")

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray
 from argbest.core.tally import LARGEST
 from argbest.errors import DataNotice, StorageError
@@ -25,6 +26,7 @@ from argbest.storage.base import (
     BACKUP,
     Asked,
     Begun,
+    ChecksItself,
     Designed,
     Enqueued,
     Event,
@@ -34,12 +36,14 @@ from argbest.storage.base import (
     Plain,
     Refit,
     Response,
+    Revised,
     Storage,
     Told,
     explained,
 )
 from argbest.storage.pages import Page, Paged, Past, Summed
 from argbest.study import definition
+from argbest.study.growth import revised
 from argbest.study.ledger import Ledger
 from argbest.study.trial import OPEN
 
@@ -82,12 +86,11 @@ def check(storage: Storage, stored: Plain) -> Check:
     events: Sequence[Event] = ()
     reached, wrong, stale, changed = 0, "", "", ""
     try:
-        integrity = getattr(storage, "integrity", None)  # databases that know of their own damage
-        if integrity is not None:
-            integrity()
+        if offers(storage, ChecksItself):
+            storage.integrity()
         events = storage.since(0)
         with explained("an event"):
-            kept = storage.pages() if isinstance(storage, Paged) else []
+            kept = storage.pages() if offers(storage, Paged) else []
             reached = kept[-1].last if kept else 0
             arrays, words, stale, changed = _held_against(events, kept, stored["id"])
             for number, event in enumerate(events, start=1):
@@ -102,7 +105,7 @@ def check(storage: Storage, stored: Plain) -> Check:
 
 def forget(storage: Storage) -> None:
     """Let go of the snapshot of a study; whoever opens it next makes another."""
-    if isinstance(storage, Paged):
+    if offers(storage, Paged):
         storage.drop_pages()
 
 
@@ -184,6 +187,8 @@ def _sound(event: Event, ledger: Ledger) -> bool:
         return not ledger.problem.responses and bool(event.responses)
     if isinstance(event, Enqueued):
         return all(_inside(pair, ledger) for pair in event.pairs)
+    if isinstance(event, Revised):
+        return _revision_is_sound(event, ledger)
     if isinstance(event, Asked):
         inside = ledger.design is not None and _inside((event.alternative, event.context), ledger)
         largest = len(ledger.trials) + ledger.first_free  # number that the next replication may have
@@ -198,8 +203,25 @@ def _sound(event: Event, ledger: Ledger) -> bool:
 
 
 def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:
-    rows, columns = ledger.problem.shape
-    return 0 <= pair[0] < rows and 0 <= pair[1] < columns
+    return _within(pair, ledger.problem.shape)
+
+
+def _within(pair: tuple[int, int], shape: tuple[int, int]) -> bool:
+    return 0 <= pair[0] < shape[0] and 0 <= pair[1] < shape[1]
+
+
+def _revision_is_sound(event: Revised, ledger: Ledger) -> bool:
+    rows, columns = shape = revised(ledger.problem, event).shape
+    return (
+        len(event.shares) == columns
+        and all(0 <= each < math.inf for each in event.shares)
+        and all(0 <= k < rows for k in event.retired_alternatives)
+        and all(0 <= c < columns for c in event.retired_contexts)
+        and all(_within(pair, shape) for pair in event.pairs)
+        and (not event.pairs or ledger.design is not None)
+        and (event.cost is None or (len(event.cost) == rows * columns and min(event.cost) > 0))
+        and len(event.seen) in (0, ledger.problem.n_contexts)
+    )
 
 
 def _result_is_sound(told: Told, ledger: Ledger) -> bool:
@@ -252,7 +274,7 @@ class Snapshots:
     """The snapshots of one study, where its storage can keep any."""
 
     def __init__(self, storage: Storage, study: str, cells: int) -> None:
-        self._storage = storage if isinstance(storage, Paged) else None  # None: it can keep no pages
+        self._storage = storage if offers(storage, Paged) else None  # None: it can keep no pages
         self._study = study
         self._every = max(EVERY, cells // _SHARE)
         self._reached = 0  # events in the last one, as far as is known
@@ -287,7 +309,7 @@ class Snapshots:
     def _adds_up(self, past: Past) -> bool:
         """Return whether the rows of events add up to what pages hold, where the storage can tell."""
         storage = self._storage
-        return not isinstance(storage, Summed) or past.adds_up_to(storage.sums(len(past.kind)))
+        return not offers(storage, Summed) or past.adds_up_to(storage.sums(len(past.kind)))
 
     def refuse(self) -> None:
         """Let the next one take the place of all that are there: the last could not be used."""

@@ -35,7 +35,8 @@ _MOST_ROWS = 10**7  # of a grid
 _FORMS = ("labels", "grid", "rows", "file")
 _OF_PROBLEM = (
     *("alternatives", "contexts", "simulator"),
-    *("goal", "limits", "price", "responses", "description", "reward", "reward_range", "rate", "noise_sd"),
+    *("goal", "limits", "price", "responses", "description", "reward", "unit", "reward_range", "rate"),
+    "noise_sd",
 )
 
 
@@ -46,7 +47,7 @@ class StudyFile:
     Only what the file gives is in ``options`` and ``run``; the defaults are those of the calls.
     """
 
-    path: Path
+    path: Path  # the file
     problem: Problem  # with the simulator, if the file names one
     options: dict[str, Any]  # policy, model, initial, seed, refit_every, common_random_numbers, cost
     checked: Options  # what these are, policy and model made
@@ -62,7 +63,11 @@ class StudyFile:
 
 
 def read(path: str | os.PathLike[str]) -> StudyFile:
-    """Return the study that a file describes; every error names the file and the key. Paths start there."""
+    """Return the study that a file describes; every error names the file and the key.
+
+    Args:
+        path: The study file; relative paths in it start at its folder.
+    """
     file = Path(path)
     content = _parsed(file)
     with within(file.name):
@@ -130,7 +135,7 @@ def _problem(
             goal=str(wanted.goal), limits=wanted.limits, price=wanted.price,
             responses=wanted.responses or None, name=content.get("name") or stem,
             description=content.get("description", ""), reward=content.get("reward", "reward"),
-            reward_range=ranges, rate=rate, noise_sd=noise,
+            unit=content.get("unit"), reward_range=ranges, rate=rate, noise_sd=noise,
         )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
 
