@@ -11,6 +11,7 @@ from argbest.core.additive_conditioning import expected, squared_misses
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.binomial import Expected
+from argbest.core.earlier import widened
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
 from argbest.core.landmarks import one_by_one, too_large
@@ -154,6 +155,7 @@ class AdditiveGP:
         Without noise, more data may be impossible where fewer had their optimum: such a study is searched as
         if it was new.
         """
+        tally, setting = widened(tally, setting)
         if tally.count.ndim > 2 and one_by_one(tally.shape):
             return self._fit_apart(tally, setting, params)
         try:
@@ -203,10 +205,10 @@ class AdditiveGP:
         own = Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         learned = self._noise_of(tally, setting, params, chosen)
         noise = _relative(learned, own.spread)
-        shared = affordable_correlation(data, noise, learned)
+        shared = np.where(_is_earlier(setting), 0.0, affordable_correlation(data, noise, learned))
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=shared)
         points, searched = starts(prior, data, noise, chosen, params)
-        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
+        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation, setting.n_sources)
         search = additive.search_from(points, FIRST_STEPS, None if params is None else params.hessian[chosen])
         found = additive.fit_map(inputs, data, noise, prior, search, shared)
         check_fit(found)
@@ -222,8 +224,9 @@ class AdditiveGP:
         known: Any = None,
     ) -> Any:  # an AdditiveBelief, or a FocusedBelief
         """Return the exact posterior at the contexts; of very many alternatives, about the foremost."""
+        wide, setting = widened(tally, setting)
         prior = self._prior(setting, params, setting.separation)
-        return additive_conditioning.conditioned(prior, _data(tally, params), known)
+        return additive_conditioning.conditioned(prior, _data(wide, params, tally), known)
 
     def kinds(self, tally: Tally, setting: Setting, params: AdditiveGPParams) -> IntArray:
         """Return [...] whether alternatives share noise; `ALONE` where only the foremost are followed."""
@@ -243,6 +246,7 @@ class AdditiveGP:
         """
         from argbest.core import additive
 
+        tally, setting = widened(tally, setting)
         scale = Scaling(params.shift[..., None], params.spread[..., None])
         belief = self._belief_behind_noise(tally, setting, params)
         learned = self._learned_noise(tally, belief)
@@ -252,7 +256,7 @@ class AdditiveGP:
         rules = prior.rules.copy()
         if rules[-2, -2] == rules[-2, -1]:
             rules[-2, -2:] = params.theta[-2]  # nothing is learned of it here: it stays where it is
-        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
+        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation, setting.n_sources)
         data = standardise(tally, scale)
         evaluate, density = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
         limits = zip(_NUMBERS, _FEWEST_POINTS, strict=True)
@@ -279,10 +283,15 @@ class AdditiveGP:
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, separation: Array
     ) -> AdditiveBelief:
         """Return the exact posterior at new contexts, correlated across alternatives."""
+        narrow, (tally, setting) = tally, widened(tally, setting)
+        if narrow.earlier is None:
+            separation = separation[..., : tally.shape[-1]]  # there may be earlier runs of other responses
+        else:
+            separation = narrow.earlier.from_points(separation)
         prior = self._prior(setting, params, setting.separation)
         across = np.swapaxes(separation, -1, -2)
         cross = replace(self._prior(setting, params, across), same=np.all(across == 0.0, axis=0))
-        return additive_conditioning.predict(prior, cross, _data(tally, params))
+        return additive_conditioning.predict(prior, cross, _data(tally, params, narrow))
 
     @property
     def _learns_noise(self) -> bool:
@@ -326,6 +335,7 @@ class AdditiveGP:
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""
+        params = _of_study(params, setting)
         shape = params.noise.shape
         found = variation(self._prior(setting, params, setting.separation), shape[0])
         lengths = [Lengthscales(("trend",), "context", params.trend_lengthscale)]
@@ -352,10 +362,14 @@ class AdditiveGP:
             joint=params.joint,
             own=params.own,
             noise_like=like,
+            level=priors.level_of(self.kernel, separation, params.lengthscale, setting.n_sources),
         )
 
     def troubles(self, setting: Setting, params: AdditiveGPParams) -> tuple[str, ...]:
         """Return how the search ended, in sentences, where that is worth knowing."""
+        d, a = params.trend_lengthscale.shape[-1], params.alternative_lengthscale.shape[-1]
+        sources = d - len(setting.separation)
+        setting = replace(setting, separation=np.empty((d, 0, 0)), n_sources=sources)
         rules = self._hyperprior(params.fitted.shape, setting).rules.copy()
         if self.noise_sd is not None:
             rules[-1] = fixed(1.0)
@@ -364,10 +378,11 @@ class AdditiveGP:
             "alternative": params.offset + params.joint,
             "own": params.joint + params.own,
         }
-        d, a = len(setting.separation), params.alternative_lengthscale.shape[-1]
         there = {name: bool(scale > _VANISHED * params.spread**2) for name, scale in near.items()}
-        lengths = [*["trend"] * d, *["alternative"] * a, *["own"] * d]
-        kinds = ["distance" if there[part] else "" for part in lengths] + ["part"] * len(PARTS)
+        of_contexts = d - sources
+        lengths = [*["trend"] * of_contexts, *[""] * sources, *["alternative"] * a]
+        lengths += [*["own"] * of_contexts, *[""] * sources]  # at whatever distance sources are, it is well
+        kinds = ["distance" if there.get(part) else "" for part in lengths] + ["part"] * len(PARTS)
         kinds += ["", "noise"]  # of what is like the noise any share is well
         return tuple(search_troubles(params.theta[None], params.status[None], rules, kinds))
 
@@ -390,9 +405,37 @@ class AdditiveGP:
         near = "joint" in parts or "own" in parts
         related = setting.alternatives is not None and ("offset" in parts or "joint" in parts)
         lengths = [*["trend" in parts] * d, *[related] * a, *[near] * d]
+        lengths[len(lengths) - setting.n_sources :] = [
+            True
+        ] * setting.n_sources  # the offset has a source too
         shares = correlation is not None and bool(np.any(correlation > 0.0))
-        found = additive(lengths, [part in parts for part in PARTS], (d, a, d), shares_noise=shares)
+        found = additive(
+            lengths,
+            [part in parts for part in PARTS],
+            (d, a, d),
+            shares_noise=shares,
+            n_sources=setting.n_sources,
+        )
         return with_known_noise(found) if np.any(known_noise) else found
+
+
+def _is_earlier(setting: Setting) -> BoolArray:
+    """Return whether a context is one of earlier runs, which share no seeds with others; [context]."""
+    n = setting.n_sources
+    return np.any(setting.separation[len(setting.separation) - n :, 0] > 0.0, axis=0)
+
+
+def _of_study(params: AdditiveGPParams, setting: Setting) -> AdditiveGPParams:
+    """Return the parameters without those of earlier runs."""
+    d, n = len(setting.separation), setting.separation.shape[-1]
+    return replace(
+        params,
+        trend_lengthscale=params.trend_lengthscale[..., :d],
+        lengthscale=params.lengthscale[..., :d],
+        noise=params.noise[..., :n],
+        correlation=params.correlation[..., :n],
+        fitted=params.fitted[..., :n],
+    )
 
 
 def _relative(learned: PairNoise, spread: Array) -> Array:
@@ -403,10 +446,14 @@ def _relative(learned: PairNoise, spread: Array) -> Array:
     return learned.variance / spread[..., None, None] ** 2 if np.any(learned.known) else learned.variance
 
 
-def _data(tally: Tally, params: AdditiveGPParams) -> Data:
-    """Return the data with their noise: what alternatives do not share counts as often as it is uneven."""
+def _data(wide: Tally, params: AdditiveGPParams, tally: Tally) -> Data:
+    """Return the data with their noise: what alternatives do not share counts as often as it is uneven.
+
+    ``wide`` holds the earlier runs as well, which nobody asks about.
+    """
     level, rho = common_noise.counted(params.correlation, params.uneven)
-    return Data(tally, params.noise * level[..., None, :], params.shift, rho)
+    wanted = None if tally.earlier is None else tally.shape[-1]
+    return Data(wide, params.noise * level[..., None, :], params.shift, rho, wanted)
 
 
 def _in_units(
