@@ -1,8 +1,8 @@
 """The log evidence of the additive GP from the observed cells of a study, with its gradient.
 
 Cov(f_k(c), f_j(c′)) = s_g κ_g(c, c′) + κ_A(k, j) (s_a + s_h κ_C(c, c′)) + s_d 1{k = j} κ_C(c, c′): trend,
-offset, joint part and own deviation. Of names κ_A(k, j) = 1{k = j}. Where the last coordinates of the contexts
-say which source a run is from (`argbest.core.earlier`), s_a is multiplied by the correlation κ_S of their
+offset, joint part and own deviation. Of names κ_A(k, j) = 1{k = j}. Where the last coordinates of contexts say
+which source a run is from (`argbest.core.earlier`), s_a is multiplied by the correlation κ_S of their
 distances alone: an alternative has a level in every source. For the m observed cells,
 D = diag(N/σ²), B = I + D½ K D½ and A = D½ B⁻¹ D½, the nugget part of K. θ = (log lengths of the trend, of the
 alternatives, of the contexts; log s_g, s_a, s_h, s_d; log λ; log noise). The constant is flat and integrated.
@@ -304,8 +304,8 @@ def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-de
 
     −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀAr + log 1ᵀA1 − log 2π], r = Ȳ − 1ᵀAȲ / 1ᵀA1.
     ``code`` is (kernel, whether alternatives are names, address of `invert`, coordinates that are sources),
-    ``data`` what `prepare` returns. The rows become D½, α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1 and β = A1 / √(1ᵀA1), and
-    ``inverse`` becomes B⁻¹.
+    ``data`` what `prepare` returns. The rows become D½, α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1 and
+    β = A1 / √(1ᵀA1), and ``inverse`` becomes B⁻¹.
 
     Where noise is common Λ = S⁻¹ R R S⁻¹ takes the place of D, and B = I + R S⁻¹ K S⁻¹ R. What takes the
     place of D½ is then S⁻¹, and ``inverse`` becomes R B⁻¹ R.

@@ -94,7 +94,7 @@ class AdditivePrior:
         return replace(self, **{name: getattr(self, name)[index] for name in names})
 
     def towards(self, n_contexts: int) -> "AdditivePrior":
-        """Return what `argbest.core.conditioning` takes for the first contexts: tables [..., context, those]."""
+        """Return the prior with the tables of all contexts and the first, [..., context, those]."""
         return replace(
             self,
             trend=self.trend[..., :n_contexts],

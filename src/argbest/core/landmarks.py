@@ -185,12 +185,17 @@ def one_by_one(shape: tuple[int, ...]) -> bool:
     return shape[-2] >= 2 * followed(shape)
 
 
+def follows_all(shape: tuple[int, ...]) -> bool:
+    """Return whether a table [..., alternative, context] is small enough to follow all cells in any case."""
+    return shape[-2] <= 2 * followed(shape)
+
+
 def too_large(count: IntArray, *, names: bool = False) -> bool:
     """Return whether a table [..., alternative, context] has too many cells to follow all of them.
 
     Where many are observed, structure follows all, unless its covariances of every alternative are too many.
     """
-    if count.shape[-2] <= 2 * followed(count.shape) or not np.all(count.any(axis=(-2, -1))):
+    if follows_all(count.shape) or not np.all(count.any(axis=(-2, -1))):
         return False
     if count.shape[-2] * count.shape[-1] ** 2 > _MOST_OWN_NUMBERS:
         return True

@@ -14,7 +14,7 @@ from argbest.core.binomial import Expected
 from argbest.core.earlier import widened
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
-from argbest.core.landmarks import one_by_one, too_large
+from argbest.core.landmarks import follows_all, one_by_one, too_large
 from argbest.core.noise import PairNoise, enough_within, pair_noise, plausible_pair_noise
 from argbest.core.priors import Hyperprior, additive, fixed, with_known_noise
 from argbest.core.seen_cells import Data
@@ -127,6 +127,15 @@ class AdditiveGP:
             raise InputError(
                 f"additive-gp got parts={list(self.parts)}; none of them says anything about a table of "
                 f"{shape[0]} alternatives and {shape[1]} contexts like this one. Add 'own'."
+            )
+
+    def check_earlier(self, shape: tuple[int, int]) -> None:
+        """Raise an InputError if the table is so large that only the foremost alternatives are followed."""
+        if not follows_all(shape):
+            raise InputError(
+                f"prior runs were given for {shape[0]:,} alternatives; of so many, additive-gp follows only "
+                "the foremost, and does not learn from other sources. Leave the prior runs out, or give "
+                "fewer alternatives."
             )
 
     def active(self, shape: tuple[int, ...], setting: Setting) -> tuple[str, ...]:

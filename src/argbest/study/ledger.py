@@ -60,9 +60,9 @@ class OutcomeTally:
     Its tables change with every value told, and its replications are those of the store.
     """
 
-    def __init__(self, store: ReplicationStore, shape: tuple[int, int], weights: tuple[float, ...]) -> None:
+    def __init__(self, store: ReplicationStore, problem: Problem, weights: tuple[float, ...]) -> None:
         self._store, self._values = store, WeighedColumn(store, weights)
-        self._tables = tallies.empty(shape).apart
+        self._tables, self._earlier = tallies.empty(problem.shape).apart, problem.earlier(weights)
         self._live: Tally | None = None  # of all that was told; None: something came after it
         self._given = False  # whether somebody may hold the tables, and expects them to stay as they are
 
@@ -70,7 +70,7 @@ class OutcomeTally:
     def live(self) -> Tally:
         """The tally, to be looked at before the next value comes: that may change its tables."""
         if self._live is None:
-            self._live = replace(self._tables, replications=self.replications)
+            self._live = replace(self._tables, replications=self.replications, earlier=self._earlier)
         return self._live
 
     @property
@@ -143,7 +143,7 @@ class Ledger:
         """Make room for the responses of the problem, before any value is told."""
         basis, n = self.problem.setting.basis, len(self.problem.responses) or 1
         self.store.respond(len(basis.weights[0]))
-        self.sums = tuple(OutcomeTally(self.store, self.problem.shape, own) for own in basis.weights)
+        self.sums = tuple(OutcomeTally(self.store, self.problem, own) for own in basis.weights)
         self.in_order.goal = WeighedColumn(
             self.store, tuple(self.problem.sign * factor for factor in basis.weights[0])
         )

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from argbest.answers import people as people_
     from argbest.posthoc import observed
+    from argbest.posthoc import prior_runs as posthoc_prior_runs
     from argbest.posthoc.columns import Bins
     from argbest.report.notebook import Plots
     from argbest.study import runner
@@ -66,6 +67,7 @@ else:  # mostly rooms above this one: asking and telling needs none of them
         later(f"argbest.answers.{name}") for name in ("pareto", "people", "predicting")
     )
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
+    posthoc_prior_runs = later("argbest.posthoc.prior_runs")
 
 
 class Study:
@@ -80,7 +82,10 @@ class Study:
     refitted every ``refit_every`` replications. With ``common_random_numbers`` the n-th replication of every
     alternative in a context has the same seed: noise that alternatives share then cancels. ``cost`` is what a
     replication of each pair costs, a table [alternative, context], or "measured": learned from run times;
-    policies then weigh value per cost. ``storage`` keeps the study: None in memory, a file (SQLite), or the
+    policies then weigh value per cost. ``prior_runs`` are runs of an earlier source, a row each: old data, or
+    another version of the simulator, several of them named by a column ``source``. The model learns how far
+    each can be relied on; answers, certificates and budgets are about the simulator of this study alone.
+    ``storage`` keeps the study: None in memory, a file (SQLite), or the
     URL of a database, where ``name`` identifies it; `Study.load` continues it. With
     ``load_if_exists`` a study of that name is continued where there is one; it must be the same study.
     ``plan`` holds the options of `run` that other workers of the stored study should use, as `argbest worker`
@@ -99,6 +104,7 @@ class Study:
         refit_every: int | str = "auto",
         common_random_numbers: bool = True,
         cost: object = None,
+        prior_runs: "pd.DataFrame | None" = None,
         storage: str | PathLike[str] | Storage | None = None,
         name: str = "study",
         load_if_exists: bool = False,
@@ -106,6 +112,8 @@ class Study:
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
+        if prior_runs is not None:
+            problem = posthoc_prior_runs.beginning_with(problem, prior_runs, level=2)
         options = definition.Options.read(
             problem, question=question, policy=policy, model=model, initial=initial, seed=seed,
             refit_every=refit_every, common_random_numbers=common_random_numbers, cost=cost,
