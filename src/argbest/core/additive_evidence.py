@@ -1,9 +1,9 @@
 """The log evidence of the additive GP from the observed cells of a study, with its gradient.
 
 Cov(f_k(c), f_j(c′)) = s_g κ_g(c, c′) + κ_A(k, j) (s_a + s_h κ_C(c, c′)) + s_d 1{k = j} κ_C(c, c′): trend,
-offset, joint part and own deviation. Of names κ_A(k, j) = 1{k = j}. Where the last coordinates of contexts say
-which source a run is from (`argbest.core.earlier`), s_a is multiplied by the correlation κ_S of their
-distances alone: an alternative has a level in every source. For the m observed cells,
+offset, joint part and own deviation. Of names κ_A(k, j) = 1{k = j}. Where the last coordinates of contexts
+are sources (`argbest.core.earlier`), s_a is multiplied by the correlation κ_S of their distances alone: an
+alternative has a level in every source. For the m observed cells,
 D = diag(N/σ²), B = I + D½ K D½ and A = D½ B⁻¹ D½, the nugget part of K. θ = (log lengths of the trend, of the
 alternatives, of the contexts; log s_g, s_a, s_h, s_d; log λ; log noise). The constant is flat and integrated.
 Where noise is common to alternatives, D has blocks (`argbest.core.common_noise`), and K another part:

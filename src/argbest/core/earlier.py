@@ -50,7 +50,7 @@ class Earlier:
         """Where all contexts lie in the coordinates of the sources, [source, all]: at 0 or 1."""
         n_contexts = self.separation.shape[1] - len(self.source)
         every = np.concatenate([np.full(n_contexts, -1), self.source])
-        return (every == np.arange(self.n_sources)[:, None]).astype(float)
+        return np.asarray(every == np.arange(self.n_sources)[:, None], float)
 
     @cached_property
     def context(self) -> IntArray:
@@ -71,13 +71,14 @@ def widened(tally: Tally, setting: Setting) -> tuple[Tally, Setting]:
     if earlier is None:
         return tally, setting
     shape = (*tally.shape[:-2], *earlier.count.shape)
-    old = Tally(*(np.broadcast_to(each, shape) for each in (earlier.count, earlier.mean, earlier.m2)))
-    tables = zip((tally.count, tally.mean, tally.m2), (old.count, old.mean, old.m2), strict=True)
-    wide = Tally(*(np.concatenate(both, axis=-1) for both in tables), replications=tally.replications)
+    count = np.concatenate([tally.count, np.broadcast_to(earlier.count, shape)], axis=-1)
+    mean = np.concatenate([tally.mean, np.broadcast_to(earlier.mean, shape)], axis=-1)
+    m2 = np.concatenate([tally.m2, np.broadcast_to(earlier.m2, shape)], axis=-1)
+    wide = Tally(count, mean, m2, replications=tally.replications)
     moved = np.where(is_rate(wide)[..., None], 0.0, _shifts(tally, earlier))[..., earlier.source]
     if moved.any():
         n = tally.shape[-1]
-        wide.mean[..., n:] = np.where(old.count > 0, old.mean - moved[..., None, :], 0.0)
+        mean[..., n:] -= np.where(count[..., n:] > 0, moved[..., None, :], 0.0)
     return wide, replace(setting, separation=earlier.wide, n_sources=earlier.n_sources)
 
 

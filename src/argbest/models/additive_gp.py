@@ -430,8 +430,8 @@ class AdditiveGP:
 
 def _is_earlier(setting: Setting) -> BoolArray:
     """Return whether a context is one of earlier runs, which share no seeds with others; [context]."""
-    n = setting.n_sources
-    return np.any(setting.separation[len(setting.separation) - n :, 0] > 0.0, axis=0)
+    sources = setting.separation[len(setting.separation) - setting.n_sources :, 0]
+    return np.asarray(np.any(sources > 0.0, axis=0))
 
 
 def _of_study(params: AdditiveGPParams, setting: Setting) -> AdditiveGPParams:

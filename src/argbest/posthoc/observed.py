@@ -306,10 +306,10 @@ def _value_columns(
         known = [_short(name) for name in left]
         for each in wanted.parts:
             goals.refuse_unknown(each, known)
-        return _with_summaries(frame, taken, [left[known.index(name)] for name in named], named)
+        return with_summaries(frame, taken, [left[known.index(name)] for name in named], named)
     if value is None or isinstance(value, str):
         asked = ["value" if value is None else value]
-        return _with_summaries(frame, taken, asked, [_short(asked[0])] if named else ())
+        return with_summaries(frame, taken, asked, [_short(asked[0])] if named else ())
     return listed(frame, taken, value)
 
 
@@ -336,10 +336,10 @@ def listed(frame: pd.DataFrame, taken: Sequence[str], value: Sequence[str]) -> V
     asked = list(value) if isinstance(value, Sequence) else []
     if not asked or not all(isinstance(name, str) for name in asked):
         raise InputError(f"{value!r} names no value columns; name one or more of {list(frame.columns)}.")
-    return _with_summaries(frame, taken, asked, goals.checked_names(map(_short, asked)))
+    return with_summaries(frame, taken, asked, goals.checked_names(map(_short, asked)))
 
 
-def _with_summaries(
+def with_summaries(
     frame: pd.DataFrame, taken: Sequence[str], asked: Sequence[str], responses: Sequence[str]
 ) -> ValueColumns:
     """Return the value columns with those of summaries, as far as they are there and mean nothing else."""

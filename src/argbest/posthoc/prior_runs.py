@@ -9,10 +9,20 @@ import numpy as np
 import pandas as pd
 
 from argbest.core.arrays import BoolArray, IntArray
-from argbest.errors import DataNotice, InputError
+from argbest.errors import DataNotice, InputError, unknown_name
 from argbest.posthoc import columns
 from argbest.posthoc.columns import Located
-from argbest.posthoc.observed import ValueColumns, columns_of, listed, need_rows, rows_told, used_columns
+from argbest.posthoc.observed import (
+    Observed,
+    ValueColumns,
+    columns_of,
+    listed,
+    need_rows,
+    observe,
+    rows_told,
+    used_columns,
+    with_summaries,
+)
 from argbest.posthoc.representatives import MOST_PAIRS, represented
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
@@ -40,19 +50,61 @@ def beginning_with(problem: Problem, frame: object, *, source: str | None = None
     return problem.beginning_with(runs)
 
 
-def read(problem: Problem, frame: object, *, source: str | None = None) -> tuple[PriorRuns, list[str]]:
+def observe_target(
+    frame: pd.DataFrame, *, source: str | None = None, target: object = None, **columns_named: Any
+) -> Observed:
+    """Return the runs of one source as observations of a problem, which begins with those of the others.
+
+    The column ``source`` says which source a run is from; those of ``target`` are what the answer is about.
+    Without it that is all runs. The other options are those of `observe`.
+    """
+    if source is None and target is None:
+        return observe(frame, **columns_named)
+    if source is None or target is None:
+        raise InputError(
+            "got one of source and target (--source, --target); expected both: the column that says which "
+            "source a run is from, and the source that the answer is about."
+        )
+    columns.check_name("source column", need_rows(frame), source)
+    names = [str(name) for name in frame[source].tolist()]
+    if str(target) not in names:
+        raise unknown_name(f"{source} of the target", str(target), dict.fromkeys(names))
+    own = np.array([name == str(target) for name in names])
+    found = observe(frame[own].drop(columns=source).reset_index(drop=True), **columns_named)
+    if own.all():
+        return found
+    given = {
+        kind: None if columns_named.get(kind, kind) == kind else columns_named[kind]
+        for kind in ("alternative", "context")
+    }
+    dropna, value = bool(columns_named.get("dropna")), columns_named.get("value")
+    old = frame[~own].reset_index(drop=True)
+    runs, notes = read(found.problem, old, source=source, value=value, dropna=dropna, **given)
+    return replace(found, problem=found.problem.beginning_with(runs), notes=(*found.notes, *notes))
+
+
+def read(
+    problem: Problem,
+    frame: object,
+    *,
+    source: str | None = None,
+    alternative: str | Sequence[str] | None = None,
+    context: str | Sequence[str] | None = None,
+    value: str | Sequence[str] | None = None,
+    dropna: bool = False,
+) -> tuple[PriorRuns, list[str]]:
     """Return the runs, and what became of the rows where that may surprise."""
     frame = need_rows(frame)
     if source is None and SOURCE in frame.columns:
         source = SOURCE
     if source is not None:
         columns.check_name("source column", frame, source)
-    sides = problem.alternatives, problem.contexts
-    found = [columns_of(axis, frame, None) for axis in sides]
+    sides = (problem.alternatives, alternative), (problem.contexts, context)
+    found = [columns_of(axis, frame, given) for axis, given in sides]
     taken = [name for names, _ in found for name in names] + ([] if source is None else [source])
-    values = _value_columns(frame, taken, problem)
+    values = _value_columns(frame, taken, problem, value)
     kept, _, told = rows_told(
-        frame, used_columns(frame, taken, values), values, dropna=False, rate=problem.rate
+        frame, used_columns(frame, taken, values), values, dropna=dropna, rate=problem.rate
     )
     names = [_ONLY] * len(kept) if source is None else [str(name) for name in kept[source].tolist()]
     sources = tuple(dict.fromkeys(names))
@@ -87,17 +139,27 @@ def read(problem: Problem, frame: object, *, source: str | None = None) -> tuple
     count, means, products = summed(pair.ravel(), pairs.shape[1], n, mean, variance)
     of_column = np.zeros(len(axis), np.int64)
     of_column[column] = place
-    return PriorRuns(sources, told.responses, axis, of_column, *pairs, count, means, products), notes
+    return (
+        PriorRuns(
+            sources, told.responses, axis, of_column, alternative=pairs[0], column=pairs[1], count=count,
+            mean=means, products=products,
+        ),
+        notes,
+    )  # fmt: skip
 
 
-def _value_columns(frame: pd.DataFrame, taken: Sequence[str], problem: Problem) -> ValueColumns:
+def _value_columns(
+    frame: pd.DataFrame, taken: Sequence[str], problem: Problem, value: str | Sequence[str] | None
+) -> ValueColumns:
     """Return the columns of the responses that are there; one may lack, if it is not the only one."""
     names = problem.responses or problem.mentioned
+    if isinstance(value, str):
+        return with_summaries(frame, taken, [value], names[:1])
     there = {str(name).removeprefix("response."): str(name) for name in frame.columns if name not in taken}
     if not names:
-        return listed(frame, taken, ["value"])._replace(responses=())
+        return with_summaries(frame, taken, ["value"], ())
     if len(names) == 1 and names[0] not in there and "value" in there:
-        return listed(frame, taken, ["value"])._replace(responses=tuple(names))
+        return with_summaries(frame, taken, ["value"], names)
     asked = [there[name] for name in names if name in there]
     if not asked:
         raise InputError(

@@ -278,7 +278,7 @@ class Problem:
         runs = self.prior_runs
         if runs is None:
             return None
-        return runs.of_sum(weights, self.responses, self.n_alternatives, self._separation_of_all)
+        return runs.of_sum(weights, self._names, self.n_alternatives, self._separation_of_all)
 
     @cached_property
     def _separation_of_all(self) -> Array:

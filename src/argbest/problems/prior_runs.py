@@ -86,11 +86,18 @@ class PriorRuns:
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any], contexts: Axis) -> "PriorRuns":
         """Return what `plain` has made plain values of."""
-        places = (np.array(stored[name], np.int64) for name in ("source", "alternative", "column", "count"))
         n = max(len(stored["responses"]), 1)
-        mean, products = np.array(stored["mean"], float), np.array(stored["products"], float)
-        shapes = mean.reshape(n, -1), products.reshape(n, n, -1)
-        return cls(tuple(stored["sources"]), tuple(stored["responses"]), contexts, *places, *shapes)
+        return cls(
+            tuple(stored["sources"]),
+            tuple(stored["responses"]),
+            contexts,
+            source=np.array(stored["source"], np.int64),
+            alternative=np.array(stored["alternative"], np.int64),
+            column=np.array(stored["column"], np.int64),
+            count=np.array(stored["count"], np.int64),
+            mean=np.array(stored["mean"], float).reshape(n, -1),
+            products=np.array(stored["products"], float).reshape(n, n, -1),
+        )
 
 
 def summed(

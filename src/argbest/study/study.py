@@ -152,6 +152,8 @@ class Study:
         reward_range: object = None,
         rate: object = False,
         dropna: bool = False,
+        source: str | None = None,
+        target: object = None,
         simulate: Simulate | None = None,
         title: str = "runs",
         policy: Given | Policy = POLICY,
@@ -171,12 +173,15 @@ class Study:
         random numbers. Contexts may be others in every run: they are a population (`Population`), and of very
         many runs each context stands for a group of near ones; ``bins`` groups them by columns instead.
         ``contexts``, a table, is what the answer shall be about, if not the contexts of the runs. ``dropna``
-        leaves out incomplete rows. ``title`` is the name of the problem, for reports and pictures; ``name``
-        identifies the study in its ``storage``. The other options are those of `Problem` and `Study`; random
-        numbers count as common if ``replication`` is given. `tell_frame` adds more rows later.
+        leaves out incomplete rows. Where runs are from several sources, ``source`` is the column that names
+        them and ``target`` the one that the answer is about; the others are prior runs. ``title`` is the name
+        of the problem, for reports and pictures; ``name`` identifies the study in its ``storage``. The other
+        options are those of `Problem` and `Study`; random numbers count as common if ``replication`` is
+        given. `tell_frame` adds more rows later.
         """
-        runs = observed.observe(
-            frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
+        runs = posthoc_prior_runs.observe_target(
+            frame, source=source, target=target,
+            alternative=alternative, context=context, value=value, replication=replication, goal=goal,
             limits=limits, price=price, weights=weights, bounds=bounds, categorical=categorical, bins=bins,
             contexts=contexts,
             reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
