@@ -134,8 +134,8 @@ def test_a_stored_study_keeps_its_prior_runs_and_takes_the_decisions_of_one_that
     again.close()
     with pytest.raises(InputError, match="the prior runs: stored is 48 runs, given is none"):
         Study(problem(), initial=2, seed=4, storage=file, load_if_exists=True)
+    other = options | {"prior_runs": old_runs(seed=6)}
     with pytest.raises(InputError, match="the prior runs: stored is 48 runs, given is other ones"):
-        other = options | {"prior_runs": old_runs(seed=6)}
         Study(problem(), **other, storage=file, load_if_exists=True)  # type: ignore[arg-type]
 
 
@@ -145,7 +145,9 @@ def test_all_answers_know_of_prior_runs() -> None:
     assert study.model_check().pairs["z"].notna().all()
     assert len(study.history(points=3)) == 3
     assert study.forecast(0.999).target == 0.999
-    assert "48" not in str(study.model_summary())
+    assert "It also learned from 36 prior runs. Correlation of what alternatives differ by, there and" in str(
+        study.model_summary()
+    )
     assert study.answer("overall").choice in DOSES
     assert len(study.doubts().some) == len(AGES)
 
@@ -210,6 +212,7 @@ def test_any_sum_of_responses_is_learned_from_those_that_old_runs_have() -> None
     lacking = Study(made, prior_runs=frame.drop(columns="late"), seed=1).run(40)
     assert [tally.earlier is None for tally in lacking.view().tallies] == [False, True]
     assert len(lacking.selection()) == len(AGES)
+    assert "The 96 prior runs do not have this response." in str(lacking.model_summary())
     assert len(lacking.predict([42])) == 1
 
 

@@ -344,6 +344,8 @@ class AdditiveGP:
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""
+        alike, _ = priors.KERNELS[self.kernel]
+        sources = alike(params.lengthscale[len(setting.separation) :] ** -2.0)
         params = _of_study(params, setting)
         shape = params.noise.shape
         found = variation(self._prior(setting, params, setting.separation), shape[0])
@@ -354,7 +356,10 @@ class AdditiveGP:
         active = self.active(shape, setting)
         parts = {part: found[part] if part in active else 0.0 for part in PARTS}
         parts |= {part: found[part] for part in found if part not in PARTS}
-        return Findings("", params.noise, self.kernel, parts, lengthscales=tuple(lengths))
+        correlations = tuple(sources.tolist())
+        return Findings(
+            "", params.noise, self.kernel, parts, lengthscales=tuple(lengths), sources=correlations
+        )
 
     def _prior(self, setting: Setting, params: AdditiveGPParams, separation: Array) -> AdditivePrior:
         lone, like = np.ones(params.own.shape), None

@@ -220,8 +220,6 @@ def _axis(kind: Kind, given: object, folder: Path) -> _Given:
         people = [key for key in _OF_POPULATIONS if key in options]
         if people and forms[0] != "population":
             raise InputError(f"{people[0]} belongs to a population; there is none. Leave it out.")
-        if forms[0] == "population" and kind != "context":
-            raise InputError("a population is one of contexts. Give the alternatives as a file.")
         entries, weights = _entries(kind, forms[0], options, folder)
         (found,) = declared([Axis.of(kind, entries)], options.get("categorical", []))
         return _Given(found, weights, options.get("bounds"))
