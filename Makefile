@@ -14,7 +14,8 @@ BIN := $(VENV)/bin
 # Old packages may call each other's deprecated names; what they do to argbest shows in the results.
 SUITE = $(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(if $(LOWEST),-W ignore::DeprecationWarning)
 
-.PHONY: demo test test-slow test-lowest test-py311 test-py313 test-bridges suite compiled fuzz check format bench docs pictures paper clean
+.PHONY: demo test test-slow test-lowest test-py311 test-py313 test-bridges suite compiled fuzz check format bench docs pictures paper \
+	release release-check clean
 
 demo: $(VENV)/.demo
 	$(BIN)/argbest demo --out demo
@@ -85,6 +86,21 @@ pictures: $(VENV)/.test
 paper: $(VENV)/.demo
 	$(BIN)/python -m experiments all --jobs 2 --out paper --docs docs $(if $(PUBLISHED),--published $(PUBLISHED))
 
+# The number of a new version in all places that name it: `make release VERSION=0.3.0`, once nobody writes to the
+# changelog any more.
+release:
+	$(PYTHON) tests/release.py version $(VERSION)
+
+# The packages in dist/, and whether the wheel works by itself: installed without extras in a new environment,
+# away from this folder and from any network. Then the pages, every warning an error.
+release-check:
+	rm -rf dist .venv-release
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python -m pip install --quiet build
+	.venv-release/bin/python -m build --outdir dist
+	.venv-release/bin/python tests/release.py check dist
+	$(MAKE) docs
+
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "argbest needs Python 3.11 or newer; install it or call 'make PYTHON=/path/to/python'." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -105,4 +121,4 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/.python
 
 clean:
 	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -rf $(VENV) .venv-* demo paper site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-* demo dist paper site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

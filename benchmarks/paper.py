@@ -10,7 +10,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from experiments import published
+from argbest.experiment.published import CORES, SECONDS
 from experiments.figure2 import experiment, runs, seconds
 from experiments.plan import MACROREPS, REPLICATIONS, Plan
 
@@ -23,10 +23,10 @@ def core_seconds(problem: str, policy: str) -> float | None:
     Their IKG is our ikg-noise-free; ours with the noise has no counterpart.
     """
     rule = {"ikg-noise-free": "ikg", "ikg": ""}.get(policy, policy)
-    per_thousand = published.SECONDS.get(rule, {}).get(problem)
+    per_thousand = SECONDS.get(rule, {}).get(problem)
     if per_thousand is None:
         return None
-    return per_thousand * published.CORES * REPLICATIONS / 1_000 * MACROREPS
+    return per_thousand * CORES * REPLICATIONS / 1_000 * MACROREPS
 
 
 def measure(macroreps: int, replications: int, jobs: int) -> None:

@@ -36,6 +36,7 @@ from argbest.core.question import BEST
 from argbest.core.questions.contexts import Contexts
 from argbest.core.questions.one_for_all import MostProbableBest, WinnerOfMost
 from argbest.experiment import Experiment, loop
+from argbest.experiment.published import numbers
 from argbest.table_files import write_csv
 from experiments.calibration import show
 
@@ -43,14 +44,10 @@ SEED, AT_ONCE, REFIT_EVERY, INITIAL = 2026, 50, 50, 2_500
 CONTENDERS = ("equal:independent", "c-ocba:independent", "dvr-loss:independent")
 # P(false choice) as published, by problem, replications and contender; the best and the worst of their four.
 PUBLISHED: dict[tuple[str, int, str], float] = {
-    ("most-probable-best", 7_500, "equal"): 0.634,
-    ("most-probable-best", 7_500, "c-ocba"): 0.338,
-    ("most-probable-best", 12_500, "equal"): 0.531,
-    ("most-probable-best", 12_500, "c-ocba"): 0.134,
-    ("most-probable-noisy", 7_500, "equal"): 0.796,
-    ("most-probable-noisy", 7_500, "c-ocba"): 0.706,
-    ("most-probable-noisy", 12_500, "equal"): 0.746,
-    ("most-probable-noisy", 12_500, "c-ocba"): 0.624,
+    (row["problem"], INITIAL + row["replications"], row["contender"].partition(":")[0]): row["value"]
+    for row in numbers().to_dict("records")
+    if row["source"] == "baseline"
+} | {
     ("most-probable-noisy", 97_500, "equal"): 0.348,
     ("most-probable-noisy", 97_500, "c-ocba"): 0.0285,
 }

@@ -8,6 +8,7 @@ import pandas as pd
 
 from argbest import files
 from argbest.errors import InputError
+from argbest.experiment.published import CORES
 from argbest.experiment.results import ExperimentFolder
 from experiments import published
 from experiments.convergence import verdict
@@ -56,7 +57,7 @@ def side_by_side(frames: Frames) -> pd.DataFrame:
     rows = []
     for panel in PANELS:
         own = curves[(curves["problem"] == panel.problem) & (curves["measure"] == panel.measure)]
-        quoted = published.QUOTED.get((panel.problem, panel.measure), {})
+        quoted = published.quoted(panel.problem, panel.measure)
         for contender, curve in own.groupby("contender", sort=False):
             marks = sorted(
                 {i for i in published.LANDMARKS if i in set(curve["replications"])}
@@ -187,7 +188,7 @@ def _table1(frames: Frames) -> Iterator[str]:
     yield (
         f"CPU seconds of one core, from {int(table['iterations'].iloc[0])} iterations of a live study, "
         f"and per macro-replication of {int(table['macroreps'].iloc[0])} side by side; the paper's are wall "
-        f"clock on {published.CORES} cores."
+        f"clock on {CORES} cores."
     )
     if "fig2_seconds" in frames:
         yield f"All runs of Figure 2 took {frames['fig2_seconds']['seconds'].sum():,.0f} CPU seconds."

@@ -1,13 +1,12 @@
-"""Published numbers: curves behind the paper's figures, read from a file, and the times of its Table 1."""
+"""Published curves behind the paper's figures, read from a file, beside ours; numbers known without one."""
 
-import math
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from argbest.errors import InputError
+from argbest.experiment.published import Sample, gap_in_errors, numbers
 
 COLUMNS = (
     *("experiment", "objective", "algorithm", "iteration"),
@@ -25,46 +24,25 @@ CONTENDERS = {
     "TS": "ts",
     "TS+": "ts-plus",
 }
-# Seconds of wall clock per 1,000 iterations on 4 cores: Table 1 of the paper.
-SECONDS = {
-    "ikg": {"branin": 1218.0, "griewank": 3807.0, "hartmann3": 11096.0, "cosine8": 43224.0},
-    "gp-c-ocba": {"branin": 249.0, "griewank": 293.0, "hartmann3": 441.0, "cosine8": 544.0},
-}
-CORES = 4
-# PCS after 0, 100, 500, 1000 and 1999 replications (of Hartmann's IKG 1,000 were run), behind Figure 2.
-QUOTED = {
-    ("branin", "pcs_e"): {
-        "gp-c-ocba": "0.785/0.884/0.922/0.946/0.972",
-        "ikg-noise-free": "0.785/0.886/0.934/0.942/0.954",
-        "c-ocba": "0.708/0.808/0.850/0.870/0.903",
-        "dsco": "0.708/0.800/0.838/0.865/0.901",
-        "ts": "0.880/0.893/0.922/0.945/0.950",
-        "ts-plus": "0.888/0.899/0.910/0.926/0.941",
-    },
-    ("branin", "p_all"): {
-        "gp-c-ocba": "0.07/0.25/0.42/0.54/0.74",
-        "ikg-noise-free": "0.07/0.17/0.53/0.64/0.79",
-        "c-ocba": "0.04/0.09/0.17/0.23/0.36",
-        "dsco": "0.04/0.06/0.13/0.16/0.37",
-        "ts": "0.16/0.21/0.38/0.54/0.56",
-        "ts-plus": "0.16/0.22/0.21/0.40/0.52",
-    },
-    ("hartmann3", "pcs_e"): {
-        "gp-c-ocba": "0.098/0.140/0.169/0.191/0.224",
-        "ikg-noise-free": "0.098/0.141/0.173/0.201/-",
-    },
-}
 _APART = 1  # replications between a published iteration and a checkpoint of ours that count as the same
 _ALSO = {"ikg-noise-free": ("ikg",)}  # IKG as defined is set beside the published one, too
 LANDMARKS = (0, 100, 500, 1000)  # and the last
 
 
-class Sample(NamedTuple):
-    """A mean of n macro-replications and its standard error."""
+def quoted(problem: str, measure: str) -> dict[str, str]:
+    """Return the published PCS at the landmarks, by contender, as in "0.785/0.884/0.922/0.946/0.972".
 
-    value: float
-    se: float
-    n: int
+    "-" stands for a last one that was not reached.
+    """
+    known = numbers()
+    own = known[(known["problem"] == problem) & (known["measure"] == measure)]
+    digits = 2 if measure == "p_all" else 3
+    found = {}
+    for contender, curve in own.groupby("contender", sort=False):
+        values = [f"{value:.{digits}f}" for value in curve["value"]]
+        values += ["-"] * (len(LANDMARKS) + 1 - len(values))
+        found[str(contender).partition(":")[0]] = "/".join(values)
+    return found
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -116,22 +94,6 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     columns = ["problem", "measure", "contender", "replications", "published_replications"]
     columns += ["ours", "ours_se", "published", "published_se", "difference", "pcs_m", "published_pcs_m"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def gap_in_errors(first: Sample, second: Sample, *, proportion: bool) -> float:
-    """Return the difference of two means in combined standard errors; 0 if they are equal.
-
-    √(s₁² + s₂²), or of proportions √(p (1 − p) (1/n₁ + 1/n₂)) with p the share of both together. Unknown if
-    a single macro-replication leaves an error unknown.
-    """
-    gap = first.value - second.value
-    combined = math.hypot(first.se, second.se)
-    if proportion:
-        share = (first.value * first.n + second.value * second.n) / (first.n + second.n)
-        combined = math.sqrt(max(share * (1.0 - share), 0.0) * (1.0 / first.n + 1.0 / second.n))
-    if combined == 0.0:
-        return 0.0 if gap == 0.0 else math.copysign(math.inf, gap)
-    return gap / combined
 
 
 def largest(comparison: pd.DataFrame) -> dict[tuple[str, ...], float]:

@@ -6,8 +6,9 @@ import pandas as pd
 
 from argbest import registry
 from argbest.experiment import Experiment, run
+from argbest.experiment.published import CORES, SECONDS
 from argbest.study.study import Study
-from experiments import papers, published
+from experiments import papers
 from experiments.figure2 import PROBLEMS
 from experiments.plan import Outcome, Plan, texts, write
 
@@ -29,7 +30,7 @@ def table1(plan: Plan) -> Outcome:
         together = _together(plan, name, length, runs)
         for policy in POLICIES:
             alone = _alone(name, policy, length, plan.seed) * _ITERATIONS / length
-            theirs = published.SECONDS[policy][name]
+            theirs = SECONDS[policy][name]
             rows.append(
                 (name, policy, alone, together[policy], theirs, theirs / alone, theirs / together[policy])
             )
@@ -41,7 +42,7 @@ def table1(plan: Plan) -> Outcome:
     notes = (
         f"Processor seconds per 1,000 iterations, from {length} iterations of one study and of {runs} "
         f"macro-replications side by side (per macro-replication). The paper's are wall clock on "
-        f"{published.CORES} cores.",
+        f"{CORES} cores.",
     )
     paths = write(plan, {"table1": frame})
     return Outcome("Table 1, seconds per 1,000 iterations", texts(frame, forms), notes, paths)

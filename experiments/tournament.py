@@ -153,7 +153,7 @@ def stored(found: pd.DataFrame, kind: str, folder: Path = STORED) -> pd.DataFram
 
 
 def on_page(found: pd.DataFrame) -> list[str]:
-    """Return the rows of the table of relative losses as docs/choosing.md shows them."""
+    """Return the rows of the table of relative losses as docs/tournament.md shows them."""
     wide = found.pivot_table(index="problem", columns="contender", values="relative", sort=False)
     wide = wide.reindex(columns=list(POLICIES))
     shown = ((name, ["" if np.isnan(x) else f"{x:.2f}" for x in row]) for name, row in wide.iterrows())
@@ -193,7 +193,7 @@ def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool, store: b
     say(f"the default policy: {order['contender'].iloc[0]}")
     if store:
         kind = KINDS[common]
-        rewrite(STORED.parents[1] / "docs" / "choosing.md", kind, stored(found, kind))
+        rewrite(STORED.parents[1] / "docs" / "tournament.md", kind, stored(found, kind))
 
 
 if __name__ == "__main__":

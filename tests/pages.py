@@ -73,6 +73,14 @@ def prose(page: Path) -> str:
     return "\n".join(lines)
 
 
+def sentences(page: Path) -> list[tuple[str, ...]]:
+    """Return the words of every sentence of a page, cells of tables too, without code blocks and links."""
+    text = re.sub(r"<!--.*?-->|^ {4}.*$", "", prose(page), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    parts = re.split(r"\n\s*\n|\n(?=\s*[-*|#]|\s*\d+\. )|\||(?<=[.!?:;])\s", text)
+    return [tuple(re.findall(r"[\w./=%-]*\w", part.lower())) for part in parts]
+
+
 def commands(page: Path) -> list[str]:
     """Return our commands on a page: those in console blocks and those in indented lines."""
     console = [each for block in blocks(page) if block.kind == "console" for each in block.text.splitlines()]

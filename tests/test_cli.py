@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+import argbest
 from argbest import FitError, Problem, Study, __version__, registry
 from argbest.cli import main
 from argbest.errors import CompilationNotice
+from argbest.table_files import read_table
 from argbest.texts import chance
 
 KEYS = [
@@ -195,11 +197,34 @@ def test_a_large_problem_or_one_without_truth_is_described_too(monkeypatch: pyte
     large, dark = Problem(names, [1], truth=[[k] for k in names]), Problem(names, [1, 2])
     monkeypatch.setitem(registry.PROBLEMS, "large", registry.ProblemEntry(lambda: large))
     monkeypatch.setitem(registry.PROBLEMS, "dark", registry.ProblemEntry(lambda: dark))
-    assert "11 alternatives are too many to show here; --json has them" in call("problems", "large").stdout
+    shown = call("problems", "large").stdout
+    assert "11 alternatives are too many to show here; --truth FILE has them" in shown
     result = call("problems", "dark")
     assert result.exit_code == 0
     assert "best" not in result.stdout.split("\n", 1)[1]  # below the title
     assert json.loads(call("problems", "dark", "--json").stdout)["truth"] is None
+
+
+def test_the_truth_of_a_problem_and_the_table_of_all_are_written_as_csv(tmp_path: Path) -> None:
+    file = tmp_path / "truth.csv"
+    result = call("problems", "gp-draws@1", "--seed", "3", "--truth", str(file))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"argbest: written: {file}\n"
+    pd.testing.assert_frame_equal(
+        read_table(file),
+        argbest.problems.truth("gp-draws", seed=3),
+        check_column_type=False,
+        check_dtype=False,
+    )
+    assert call("problems", "--table", str(tmp_path / "all.csv")).exit_code == 0
+    assert (
+        read_table(tmp_path / "all.csv")["problem"].tolist() == argbest.problems.table()["problem"].tolist()
+    )
+
+
+def test_a_problem_is_shown_with_the_name_to_cite_and_where_it_is_from() -> None:
+    for name in ("classical", "classical@1"):
+        assert "cite as: classical@1; from: textbooks" in call("problems", name).stdout
 
 
 def test_models_are_listed_and_policies_with_the_options_that_set_them_apart() -> None:
@@ -233,6 +258,8 @@ def test_every_problem_policy_and_model_is_one_plain_line_and_its_name_gives_the
         (("problems", "brannin", "--json"), "Did you mean 'branin'?"),
         (("problem",), "Did you mean 'problems'?"),
         (("problems", "--json"), "--json needs the NAME of a problem"),
+        (("problems", "--truth", "truth.csv"), "--truth needs the NAME of a problem"),
+        (("problems", "branin@9"), "the latest version of 'branin' is 1, and there is no version 9"),
         (("demo", "--seed", "-1"), "-1 is not in the range 0<=x"),
     ],
 )

@@ -169,8 +169,8 @@ def mentioned(page: str) -> str:
     return (DOCS / page).read_text("utf-8")
 
 
-def test_every_policy_is_weighed_on_the_page_about_choosing() -> None:
-    assert [name for name in registry.POLICIES if f"`{name}`" not in mentioned("choosing.md")] == []
+def test_every_policy_is_weighed_on_the_page_of_the_tournament() -> None:
+    assert [name for name in registry.POLICIES if f"`{name}`" not in mentioned("tournament.md")] == []
 
 
 def test_every_model_is_described_on_the_page_about_models() -> None:
@@ -185,6 +185,36 @@ def test_every_key_of_a_study_file_is_described() -> None:
     page = mentioned("studyfile.md")
     missing = [f"{where} {key}" for where, keys in KEYS.items() for key in keys if f"`{key}" not in page]
     assert missing == []
+
+
+# Written by programs from what stands elsewhere, or told by date.
+_GENERATED = {"names.md", "changelog.md", "CHANGELOG.md", "CONTRIBUTING.md"}
+_SENTENCE, _RUN = 8, 12  # words
+
+
+def repeated(read: Mapping[str, list[tuple[str, ...]]]) -> dict[str, list[str]]:
+    """Return whole sentences of some words, and runs of a few more, that stand on two pages."""
+    where: dict[tuple[str, ...], set[str]] = {}
+    for page, sentences in read.items():
+        for words in sentences:
+            runs = {words[i : i + _RUN] for i in range(len(words) - _RUN + 1)}
+            for each in runs | ({words} if len(words) >= _SENTENCE else set()):
+                where.setdefault(each, set()).add(page)
+    return {" ".join(words): sorted(found) for words, found in where.items() if len(found) > 1}
+
+
+def test_no_sentence_stands_on_two_pages() -> None:
+    assert repeated({of(page): pages.sentences(page) for page in EVERY if page.name not in _GENERATED}) == {}
+
+
+def test_a_sentence_on_two_pages_would_be_found(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.md", tmp_path / "two.md"
+    one.write_text(
+        "# A title\n\nShort. Every pair is [simulated](x.md) twice\nbefore the policy decides.\n", "utf-8"
+    )
+    two.write_text("| a | Every pair is simulated twice before the policy decides; short. |\n", "utf-8")
+    found = repeated({"one": pages.sentences(one), "two": pages.sentences(two)})
+    assert found == {"every pair is simulated twice before the policy decides": ["one", "two"]}
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from argbest import options, plugins
-from argbest.checks import one_of
+from argbest import named, options
 from argbest.core.abilities import offers
 from argbest.core.pareto import Pareto, refuse_pareto
 from argbest.core.question import BEST, Best, Question
@@ -41,7 +40,7 @@ QUESTIONS: dict[str, Callable[[], Asked]] = {
 
 def questions() -> dict[str, Callable[[], Asked]]:
     """Return what makes each question, by name: those that ship, and those of other packages."""
-    return {**{name: plugins.load("questions", name) for name in plugins.found("questions")}, **QUESTIONS}
+    return named.everything("questions", QUESTIONS, lambda made: made)
 
 
 def question(given: object) -> Any:
@@ -54,9 +53,7 @@ def question(given: object) -> Any:
             raise InputError(f"question={given.__name__} is a class. Give an object, {given.__name__}().")
         return given
     name, chosen = options.parsed("question", given)
-    known = {**QUESTIONS, **plugins.found("questions")}
-    one_of("question", name, known)
-    make = QUESTIONS[name] if name in QUESTIONS else plugins.load("questions", name)
+    make = named.one("question", "questions", name, QUESTIONS, lambda made: made)
     return options.configured("question", name, make(), chosen)
 
 

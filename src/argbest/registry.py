@@ -1,48 +1,27 @@
 """Names of everything that ships, one literal table per kind, and of what other packages add."""
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 from argbest import models as models_that_ship
-from argbest import options, plugins
+from argbest import named, options, plugins
 from argbest import policies as shipped
-from argbest.checks import one_of
 from argbest.core.abilities import offers
 from argbest.core.arrays import BoolArray
 from argbest.errors import InputError
-from argbest.lazy import later
 from argbest.models import retired
 from argbest.models.base import Model
 from argbest.options import MODEL
 from argbest.policies.base import HasUsualModel, Policy
 from argbest.problems.base import Problem
-from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
-
-# Each is imported when it is made: commands that need one shall not wait for all.
-_synthetic, _covid, _queues, _call_centres, _facilities, _inventory, _prevention, _table, _votes = (
-    later(f"argbest.problems.{name}")
-    for name in (
-        "synthetic", "covid.editions", "queues", "call_centres", "facilities", "inventory", "prevention",
-        "noisy_table", "most_probable_best",
-    )
-)  # fmt: skip
-
-
-class Family(Protocol):
-    """Problems of one shape that differ in their truth: every macro-replication draws its own."""
-
-    @property
-    def name(self) -> str:
-        """What the family is called."""
-
-    @property
-    def description(self) -> str:
-        """What its problems have in common."""
-
-    def draw(self, seed: int) -> Problem:
-        """Return the problem of this seed; axes, weights and bounds do not depend on it."""
+from argbest.problems.catalogue import PROBLEMS as PROBLEMS
+from argbest.problems.catalogue import Family as Family
+from argbest.problems.catalogue import ProblemEntry as ProblemEntry
+from argbest.problems.catalogue import problem as problem
+from argbest.problems.catalogue import problem_entry as problem_entry
+from argbest.problems.catalogue import problems as problems
+from argbest.problems.design import Design, extremes_alike
 
 
 class PolicyEntry(NamedTuple):
@@ -56,13 +35,6 @@ class PolicyEntry(NamedTuple):
     make: Callable[[], Policy]
     model: str
     initial: Callable[[Problem, int], Design] | None = None
-
-
-class ProblemEntry(NamedTuple):
-    """How to make a problem or a family, and the initial design experiments on it use unless told."""
-
-    make: Callable[[], Problem | Family]
-    initial: Design = EveryPair(2)
 
 
 MODELS: dict[str, Callable[[], Model[Any]]] = {
@@ -90,87 +62,24 @@ POLICIES: dict[str, PolicyEntry] = {
     "random": PolicyEntry(lambda: shipped.Random(), MODEL),
 }
 
-PROBLEMS: dict[str, ProblemEntry] = {
-    "branin": ProblemEntry(lambda: _synthetic.branin()),
-    "branin-text": ProblemEntry(lambda: _synthetic.branin_text()),
-    "branin-separated": ProblemEntry(lambda: _synthetic.branin_separated()),
-    "griewank": ProblemEntry(lambda: _synthetic.griewank()),
-    "griewank-text": ProblemEntry(lambda: _synthetic.griewank_text()),
-    "griewank-separated": ProblemEntry(lambda: _synthetic.griewank_separated()),
-    "hartmann3": ProblemEntry(lambda: _synthetic.hartmann3(), RandomContexts(6, replace=True)),
-    "hartmann3-separated": ProblemEntry(lambda: _synthetic.hartmann3_separated()),
-    "cosine8": ProblemEntry(lambda: _synthetic.cosine8(), RandomContexts(16, replace=True)),
-    "cosine8-separated": ProblemEntry(
-        lambda: _synthetic.cosine8_separated(), RandomContexts(16, replace=True)
-    ),
-    "gp-draws": ProblemEntry(lambda: _table.gp_draws()),
-    "trend-draws": ProblemEntry(lambda: _table.trend_draws()),
-    "metric-draws": ProblemEntry(lambda: _table.metric_draws()),
-    "queue-staffing": ProblemEntry(lambda: _queues.queue_staffing()),
-    "call-centre": ProblemEntry(lambda: _call_centres.call_centre()),
-    "call-rush": ProblemEntry(lambda: _call_centres.call_rush()),
-    "call-lines": ProblemEntry(lambda: _call_centres.call_lines()),
-    "facility-sizing": ProblemEntry(lambda: _facilities.facility_sizing(), SpaceFilling(150)),
-    "newsvendor": ProblemEntry(lambda: _inventory.newsvendor()),
-    "flow-line": ProblemEntry(lambda: _queues.flow_line(), SpaceFilling(150)),
-    "barrett-prevention": ProblemEntry(lambda: _prevention.barrett_prevention(), SpaceFilling(100)),
-    "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
-    "classical": ProblemEntry(lambda: _table.classical()),
-    "most-probable-best": ProblemEntry(lambda: _votes.most_probable_best(), EveryPair(5)),
-    "most-probable-noisy": ProblemEntry(lambda: _votes.most_probable_best_noisy(), EveryPair(5)),
-    "covid": ProblemEntry(lambda: _covid.covid()),
-    "covid-paper": ProblemEntry(lambda: _covid.covid_paper()),
-    "covid-regional": ProblemEntry(lambda: _covid.covid_regional()),
-}
-
 # The classes by whose names a stored study knows its policy and its model, and where they are.
 _CLASSES = {name: room for room in (models_that_ship, shipped) for name in room.__all__}
-_Entry = TypeVar("_Entry")
 
 
 def policies() -> dict[str, PolicyEntry]:
     """Return all policies by name: those that ship, and those of other packages."""
-    return _all("policies", POLICIES, _policy_entry)
+    return named.everything("policies", POLICIES, _policy_entry)
 
 
 def models() -> dict[str, Callable[[], Model[Any]]]:
     """Return what makes each model, by name: those that ship, and those of other packages."""
-    return _all("models", MODELS, lambda made: made)
-
-
-def problems() -> dict[str, ProblemEntry]:
-    """Return all problems by name: those that ship, and those of other packages."""
-    return _all("problems", PROBLEMS, _problem_entry)
-
-
-def _all(
-    group: plugins.Group, ours: Mapping[str, _Entry], entry: Callable[[Any], _Entry]
-) -> dict[str, _Entry]:
-    found = dict(ours)
-    for name in plugins.found(group):
-        try:
-            found.setdefault(name, entry(plugins.load(group, name)))
-        except InputError as error:  # the others are there all the same
-            warnings.warn(str(error), stacklevel=3)
-    return found
-
-
-def _one(
-    kind: str, group: plugins.Group, name: object, ours: Mapping[str, _Entry], entry: Callable[[Any], _Entry]
-) -> _Entry:
-    if isinstance(name, str) and name in ours:
-        return ours[name]
-    return entry(plugins.load(group, one_of(kind, name, {**ours, **plugins.found(group)})))
+    return named.everything("models", MODELS, lambda made: made)
 
 
 def _policy_entry(made: Any) -> PolicyEntry:
     if isinstance(made, PolicyEntry):
         return made
     return PolicyEntry(made, made.usual_model if offers(made, HasUsualModel) else MODEL)
-
-
-def _problem_entry(made: Any) -> ProblemEntry:
-    return made if isinstance(made, ProblemEntry) else ProblemEntry(made)
 
 
 def stored_class(name: str) -> type:
@@ -206,8 +115,12 @@ def _added(value: str) -> list[tuple[plugins.Group, str]]:
 
 
 def policy(name: options.Given) -> PolicyEntry:
-    """Return the entry of a policy by its registry name; options after the name make no difference."""
-    return _one("policy", "policies", options.parsed("policy", name)[0], POLICIES, _policy_entry)
+    """Return the entry of a policy by its registry name; options after the name make no difference.
+
+    Args:
+        name: The name, with or without options.
+    """
+    return named.one("policy", "policies", options.parsed("policy", name)[0], POLICIES, _policy_entry)
 
 
 def confirmation() -> Policy:
@@ -225,11 +138,16 @@ def separation(open_pairs: BoolArray) -> Policy:
 
 
 def model(given: options.Given, *, kind: str = "model") -> Model[Any]:
-    """Return a model by its registry name, with the options given; ``kind`` is what errors call it."""
+    """Return a model by its registry name, with the options given.
+
+    Args:
+        given: The name, with or without options.
+        kind: What errors call it.
+    """
     name, chosen = options.parsed(kind, given)
     retired.check(name)
     made: Model[Any] = options.configured(
-        kind, name, _one(kind, "models", name, MODELS, lambda made: made)(), chosen
+        kind, name, named.one(kind, "models", name, MODELS, lambda made: made)(), chosen
     )
     return made
 
@@ -237,7 +155,7 @@ def model(given: options.Given, *, kind: str = "model") -> Model[Any]:
 def configured_policy(given: options.Given, *, kind: str = "policy") -> Policy:
     """Return a policy by its registry name, with the options given; ``kind`` is what errors call it."""
     name, chosen = options.parsed(kind, given)
-    entry = _one(kind, "policies", name, POLICIES, _policy_entry)
+    entry = named.one(kind, "policies", name, POLICIES, _policy_entry)
     made: Policy = options.configured(kind, name, entry.make(), chosen)
     return made
 
@@ -259,28 +177,20 @@ def usual_model(given: options.Given | Policy) -> str:
     return next(own, given.usual_model if offers(given, HasUsualModel) else MODEL)
 
 
-def problem_entry(name: str) -> ProblemEntry:
-    """Return the entry of a problem or a family by its registry name."""
-    return _one("problem", "problems", name, PROBLEMS, _problem_entry)
-
-
-def problem(name: str) -> Problem:
-    """Return a shipped problem by its registry name; of a family, the draw of seed 0."""
-    made = problem_entry(name).make()
-    return made if isinstance(made, Problem) else made.draw(0)
-
-
 def choose(
     policy_given: options.Given | Policy, model_given: options.Given | Model[Any] | None, *, where: str = ""
 ) -> tuple[Policy, Model[Any]]:
     """Return the policy and the model meant; without a model, the one the policy is usually used with.
 
-    ``where`` stands before "policy" and "model" in errors: "[study] " of a study file.
+    Args:
+        policy_given: A name, with or without options, or a policy.
+        model_given: A name, with or without options, a model, or None.
+        where: What stands before "policy" and "model" in errors: "[study] " of a study file.
     """
-    named, in_file = policy_given, bool(where)  # where nothing but names can stand
+    said, in_file = policy_given, bool(where)  # where nothing but names can stand
     if in_file or isinstance(policy_given, str | Mapping):
         policy_given = configured_policy(policy_given, kind=f"{where}policy")  # type: ignore[arg-type]
-    usual = usual_model(named)
+    usual = usual_model(said)
     if isinstance(policy_given, type) or not offers(policy_given, Policy):
         raise InputError(
             f"policy={policy_given!r} is neither a registered name nor an object that can `propose`."

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest.answers import forecasting
+from argbest.answers import forecasting, frames
 from argbest.checks import finite, indifference_zone, table, whole
 from argbest.core import false_selection as core
 from argbest.core.arrays import Array
@@ -31,7 +31,12 @@ __all__ = [
 
 
 class StaticOptimum(NamedTuple):
-    """The allocation of the largest rate, and that rate."""
+    """The allocation of the largest rate, and that rate.
+
+    Attributes:
+        allocation: The share of every pair.
+        rate: The least rate η of any pair.
+    """
 
     allocation: pd.DataFrame  # a row per pair: its share of all replications
     rate: float  # η*: P(false selection) falls as exp(−n η*/2)
@@ -39,7 +44,13 @@ class StaticOptimum(NamedTuple):
 
 @dataclass(frozen=True)
 class PCS:
-    """The probability of correct selection that n replications give."""
+    """The probability of correct selection that n replications give.
+
+    Attributes:
+        pcs_e: The mean over contexts, by their weights.
+        pcs_m: That of the worst context.
+        contexts: A row per context.
+    """
 
     pcs_e: float  # Σ_c w_c PCS(c)
     pcs_m: float  # min_c PCS(c)
@@ -54,9 +65,13 @@ def optimal_allocation(
     p* maximises min η of `rate_function` (Gao, Du and Chen, 2019; Theorem 1 of Cakmak, Gao and Zhou). A small
     gap is expensive, some 4σ²/gap² replications for each unit of rate, so the closest context may take nearly
     all.
-    Contexts whose best alternatives are tied are refused unless ``delta`` sets these apart. With a table
-    ``cost`` [alternative][context] of a sample: the largest min η for what it costs, the rate being per unit
-    of cost: with a budget of B the probability of a false selection falls as exp(−B η*/2).
+
+    Args:
+        problem: A problem with known truth and noise.
+        delta: How far below the best another alternative must be to count as wrong; contexts whose best
+            alternatives are tied are refused without it.
+        cost: What a sample of every pair costs, [alternative][context]; the rate is then per unit of cost:
+            with a budget of B the probability of a false selection falls as exp(−B η*/2).
     """
     share, rate = core.optimal_allocation(
         *_told_apart(problem, delta),
@@ -72,6 +87,12 @@ def rate_function(problem: Problem, allocation: object, *, delta: float = 0.0) -
 
     η(k, c) = (F_b − F_k)² / (σ_b²/p_b + σ_k²/p_k). With n replications the false selection of k in c has a
     probability that falls as exp(−n η/2); the least η tells (Theorem 1, Cakmak, Gao and Zhou).
+
+    Args:
+        problem: A problem with known truth and noise.
+        allocation (frame or table): The share of every pair, as `optimal_allocation` or `Study.allocation`
+            return it.
+        delta: How far below the best another alternative must be to count as wrong.
     """
     truth, noise = _known(problem)
     share = _shares(problem, allocation)
@@ -87,6 +108,13 @@ def expected_pcs(problem: Problem, allocation: object, n: float, *, delta: float
     PCS(c) = P(the largest of independent N(F_k, σ_k²/(n p_k)) is right), by quadrature; all tied for the best
     are right. Counts may be fractional. A pair without replications may come out as anything: it is above a
     sampled one with probability 1/2.
+
+    Args:
+        problem: A problem with known truth and noise.
+        allocation (frame or table): The share of every pair, as `optimal_allocation` or `Study.allocation`
+            return it.
+        n: The number of replications.
+        delta: How far from the best a selection may be and still count as right.
     """
     truth, noise = _known(problem)
     if not isinstance(n, Real) or isinstance(n, bool) or not 0 <= n < np.inf:
@@ -104,6 +132,12 @@ def convergence(problem: Problem, allocation: object, *, delta: float = 0.0) -> 
 
     The residuals of Theorem "optimal rate" of Cakmak, Gao and Zhou, which go to 0 under GP-C-OCBA with an
     independent prior, and min η/η*, which goes to 1.
+
+    Args:
+        problem: A problem with known truth and noise.
+        allocation (frame or table): The share of every pair, as `optimal_allocation` or `Study.allocation`
+            return it.
+        delta: How far below the best another alternative must be to count as wrong.
     """
     return core.balance(*_told_apart(problem, delta), _shares(problem, allocation))
 
@@ -113,6 +147,10 @@ def contention(study: Study, *, level: float = LEVEL) -> pd.DataFrame:
 
     ``contenders`` holds their labels, likeliest first, ``size`` their number, ``probability`` the sum. A
     context without an answer has none.
+
+    Args:
+        study: The study to look at.
+        level: The probability to reach.
     """
     level = finite("level", level, above=0, below=1)
     certificate = study.certificate()
@@ -123,7 +161,7 @@ def contention(study: Study, *, level: float = LEVEL) -> pd.DataFrame:
     frame["size"] = size
     together = [chance[order[:m, c], c].sum() if m else np.nan for c, m in enumerate(size)]
     frame["probability"] = np.minimum(together, 1.0)
-    return frame
+    return frames.of_active(frame, study.problem.contexts)
 
 
 def forecast(
@@ -138,8 +176,15 @@ def forecast(
 
     The question opposite to that of `Study.forecast`, answered from the same simulated paths
     (`argbest.answers.forecasting`): each of the draws from the present belief is taken for the truth, and the
-    study's policy goes on until it has placed so many replications. At most 256 draws are used, and fewer in
-    large tables. With 0 replications all three are the certificate's PCS_E.
+    study's policy goes on until it has placed so many replications.
+
+    Args:
+        study: The study to look at.
+        replications: How many further replications, one number or several; with 0 all three figures are the
+            certificate's PCS_E.
+        draws: How many paths are simulated: at most 256, and fewer in large tables.
+        delta: How far from the best a selection may be and still count as right.
+        samples: The old name of ``replications``.
     """
     if samples is not None:
         warn_of_old_name("forecast(samples=...)", "forecast(replications=...)")

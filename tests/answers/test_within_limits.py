@@ -295,7 +295,8 @@ def test_the_share_of_alpha_counts_rivals_and_limits() -> None:
     one, two = ({"limits": limits} for limits in (["wait <= 5"], ["wait <= 5", "cost <= 9"]))
     for options, share in ((one, 0.05 / 3), (two, 0.05 / 4)):
         ledger = Ledger(clinic_problem(**options), (), study="s")
-        assert ledger.separations._share(0.05) == pytest.approx(share)
+        found = ledger.separations.generations.of_context(0, len(options["limits"]))
+        assert 0.05 * found.part == pytest.approx([share])
 
 
 def test_a_guarantee_certifies_the_limit_and_the_lead() -> None:

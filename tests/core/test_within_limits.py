@@ -45,11 +45,13 @@ def normals(n: int = 600) -> Array:
 
 
 def priced(outcomes: Array, prices: Array) -> Array:
-    """One pair after the other: the goal, less the price where a limit is broken."""
+    """One pair after the other: where a limit is broken, at most the best that is kept, less the price."""
     seen = np.empty((K, C))
-    for k, c in product(range(K), range(C)):
-        broken = min(outcomes[1, k, c], outcomes[2, k, c]) < 0
-        seen[k, c] = outcomes[0, k, c] - (prices[c] if broken else 0.0)
+    for c in range(C):
+        keeping = [k for k in range(K) if min(outcomes[1, k, c], outcomes[2, k, c]) >= 0]
+        top = max(outcomes[0, k, c] for k in keeping or range(K))
+        for k in range(K):
+            seen[k, c] = outcomes[0, k, c] if k in keeping else min(outcomes[0, k, c], top) - prices[c]
     return seen
 
 
@@ -85,6 +87,28 @@ def test_one_for_all_is_what_is_worth_most_over_all_draws_one_by_one(name: str, 
     np.testing.assert_allclose(found.expected_loss, [lost.mean()], atol=1e-12)
     np.testing.assert_allclose(found.pcs, [np.mean(lost <= 0)])
     assert 0 < np.mean(lost <= 0) < 1
+
+
+def test_of_a_single_context_the_one_for_all_is_what_the_best_within_limits_names() -> None:
+    """Cheap alternatives that surely break a limit are as far behind there as here."""
+    rng, named = np.random.default_rng(4), set()
+    for _ in range(20):
+
+        def one(mean: Array) -> BlockBelief:
+            return BlockBelief(mean[:, None], np.full((K, 1, 1), 0.3), np.ones((K, 1)))
+
+        goal = np.array([9.0, 3.0, 2.0, 0.0])  # the better, the less likely that it keeps the limit
+        about = Outcomes.of(one(goal), (one(rng.normal([-3.0, 0.2, 0.7, 1.5], 0.5)),))
+        draws, weights = np.random.default_rng(9).standard_normal((4000, 2, K, 1)), np.ones(1)
+        alone = put_to(question("overall"), Contexts(weights, (Column("load", (1.0,), False),)))
+        asked, seen = seen_by(WithLimits(alone, BestWithinLimits()), about)
+        overall = int(Certificate(about, weights, draws, question=asked, seen=seen).choice)
+        best = Certificate(about, weights, draws, question=BestWithinLimits()).options
+        assert best is not None
+        assert overall == int(best.loss[:-1, 0].argmin())
+        named.add(overall)
+    assert 0 not in named
+    assert len(named) > 1
 
 
 @pytest.mark.parametrize("price", [None, 0.7])
@@ -165,12 +189,11 @@ def test_where_nothing_keeps_the_limits_all_pay_the_price_and_nobody_is_the_best
 def test_the_price_decides_between_the_dear_that_keeps_and_the_good_that_breaks_a_limit() -> None:
     goal = np.array([[3.0, 3.0, 3.0], [2.0, 2.0, 2.0]])
     slack = np.array([[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]])
-    outcomes = np.stack([goal, slack])  # broken in the context of weight 0.3: costs 0.3 Λ, gains 1
-    assert limited("overall", 3.0).right_choice(outcomes) == 0
-    assert limited("overall", 4.0).right_choice(outcomes) == 1
-    np.testing.assert_allclose(limited("overall", 4.0).loss(outcomes, np.array(0)), [0.3 * 4.0 - 1.0])
-    assert limited("worst-case", 0.9).right_choice(outcomes) == 0
-    assert limited("worst-case", 1.1).right_choice(outcomes) == 1
+    outcomes = np.stack([goal, slack])  # broken in the context of weight 0.3: costs 0.3 Λ, gains 0.7
+    assert limited("overall", 2.3).right_choice(outcomes) == 0
+    assert limited("overall", 2.4).right_choice(outcomes) == 1
+    np.testing.assert_allclose(limited("overall", 4.0).loss(outcomes, np.array(0)), [0.3 * 4.0 - 0.7])
+    assert limited("worst-case", 0.1).right_choice(outcomes) == 1
 
 
 def test_a_pair_that_is_ruled_out_is_not_bought_at_a_price() -> None:

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from argbest import InputError
-from experiments.published import COLUMNS, Sample, compare, gap_in_errors, largest, read
+from argbest.experiment.published import Sample, gap_in_errors
+from experiments.published import COLUMNS, compare, largest, read
 
 ROW = ("branin", "mean", "IKG", 100, 0.9, 0.03, 100, 0.9)
 

@@ -12,7 +12,7 @@ from experiments import tournament
 from experiments.tournament import Match
 
 STORED = tournament.STORED
-PAGE = STORED.parents[1] / "docs" / "choosing.md"
+PAGE = STORED.parents[1] / "docs" / "tournament.md"
 
 
 def relative(contender: str, *losses: float) -> pd.DataFrame:

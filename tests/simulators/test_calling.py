@@ -104,6 +104,20 @@ def test_marks_are_found_on_methods_objects_and_below_partials() -> None:
         batched(len)
 
 
+def test_who_takes_the_seed_for_a_generator_is_told_how_to_make_one() -> None:
+    def takes_it_for_one(alternative: str, context: int, rng: Any) -> float:
+        return float(rng.normal())
+
+    def has_another_trouble(alternative: str, context: int, seed: int) -> float:
+        return float(seed.mean())  # type: ignore[attr-defined]
+
+    told = [str(evaluate(simulate, JOBS)[0].reason) for simulate in (takes_it_for_one, has_another_trouble)]
+    assert told[0].endswith(
+        "The third argument is a seed: numpy.random.default_rng(seed) makes a generator of it"
+    )
+    assert told[1] == "AttributeError: 'int' object has no attribute 'mean'"
+
+
 def test_an_exception_is_the_reason_and_the_next_job_runs() -> None:
     def simulate(alternative: str, context: int, seed: int) -> float:
         if seed == 7:

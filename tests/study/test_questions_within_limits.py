@@ -43,7 +43,10 @@ def outcomes(study: Study) -> Array:
 
 def tables(study: Study, price: float) -> Array:
     draws = outcomes(study)
-    return np.where(draws[:, 1] >= 0, draws[:, 0], draws[:, 0] - price)
+    kept, goal = draws[:, 1] >= 0, draws[:, 0]
+    able = np.where(kept, goal, -np.inf).max(axis=1, keepdims=True)
+    top = np.where(np.isfinite(able), able, goal.max(axis=1, keepdims=True))
+    return np.where(kept, goal, np.minimum(goal, top) - price)
 
 
 def test_the_best_overall_breaks_a_limit_and_is_not_chosen_at_a_high_price(told: Study) -> None:
@@ -189,11 +192,11 @@ def scored(price: float) -> Problem:
 
 def test_choices_are_scored_with_broken_limits_at_their_price() -> None:
     known = scored(4.5)
-    overall = known.put("overall")  # costs with prices: 1 + 2 · 1.5, 2 + 1.5, 3
+    overall = known.put("overall")  # costs with prices: (1 + 6.5 + 7.5) / 3, (2 + 2 + 7.5) / 3, 3
     each = np.array([0, 1, 2])
-    np.testing.assert_allclose(known.opportunity_cost(each, overall)[:, 0], [1.0, 0.5, 0.0])
+    np.testing.assert_allclose(known.opportunity_cost(each, overall)[:, 0], [2.0, 2.5 / 3, 0.0])
     assert known.correct(each, overall).ravel().tolist() == [False, False, True]
-    assert known.good(each, 0.6, overall).ravel().tolist() == [False, True, True]
+    assert known.good(each, 0.9, overall).ravel().tolist() == [False, True, True]
     assert known.infeasible(each, overall).astype(int).tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     two = known.put("top:m=2")
     assert known.infeasible(np.array([[0, 1, 2], [1, 2, 1]]), two).tolist() == [False, False, True]

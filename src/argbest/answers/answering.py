@@ -293,7 +293,7 @@ def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> 
     chance_of = (worth == largest).mean(axis=0)  # equal ones are right, each of them
     loss = (largest - worth).mean(axis=0)
     order = np.argsort(loss, kind="stable")
-    order = np.concatenate([[chosen], order[order != chosen]])
+    order = np.concatenate([[chosen], order[(order != chosen) & problem.alternatives.active[order]]])
     low, high = np.quantile(sign * worth, TAILS, axis=0)
     labels = problem.alternatives.labels
     frame = problem.alternatives.frame(order)
@@ -343,13 +343,14 @@ def _of_contexts(view: "View", certificate: Certificate, zone: float) -> dict[st
     draws = certificate.of_draws(lambda some: _named(some[..., 0, :, :] if limits else some, chosen))
     counted, none = np.where(certificate.choice == NONE, 0.0, certificate.counted), certificate.choice == NONE
     kept = _keeping(view, certificate, lambda kept: np.all(_named(kept, chosen) | none, axis=-1))
+    shown = frames.without_notes(frames.of_active(frame, view.problem.contexts))
     return {
         "form": EACH,
-        "choice": frame["selected"].tolist(),
+        "choice": shown["selected"].tolist(),
         "runner_up": None,
         "ties": () if limits else _ties(view, certificate, chosen, frame["state"] == EQUAL, zone),
         "value": Estimate.of(draws @ (counted / counted.sum()), view.problem.sign) if counted.any() else None,
-        "table": frame,
+        "table": shown,
         "tailoring": None if limits else tailoring_of(view),
         "p_feasible": None if kept is None or none.all() else float(kept),
     }
@@ -417,14 +418,15 @@ def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str
 
     if (kept := _keeping(view, certificate, all_named)) is not None:
         frame["p_feasible"] = kept[:-1]
+    shown = frames.of_active(frame, problem.contexts)
     return {
         "form": SEVERAL,
         "p_feasible": None if kept is None else float(kept[-1]),
-        "choice": frame["selected"].tolist(),
+        "choice": shown["selected"].tolist(),
         "runner_up": None,
         "ties": _ties(view, certificate, chosen[-1], frame["state"] == EQUAL, zone),
         "value": None,
-        "table": frame,
+        "table": shown,
     }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 RESPONSE = "response."  # before the name of a response whose column would be called as another one
 NO_ANSWER = "no answer: every alternative failed here"
+RETIRED = "retired"
 _NUMBER_COLUMNS = ("mean", "gap", "gap_sd", "p_best", "p_feasible", "expected_loss", "low", "high")
 _RIVAL_COLUMNS = ("runner_up", "gap", "gap_sd")
 
@@ -120,13 +121,30 @@ def of_responses(view: "View", said: Callable[["View"], Belief]) -> tuple[Respon
     return tuple(ResponseMeans.of(each, i, said(each)) for i, each in enumerate(view.responses))
 
 
+def of_active(frame: pd.DataFrame, *axes: Axis) -> pd.DataFrame:
+    """Return the rows of a frame of all entries of an axis, or pairs of two, that are not retired."""
+    marks = np.ones(1, bool)
+    for axis in axes:
+        marks = np.logical_and.outer(marks, axis.active).ravel()
+    return frame if marks.all() else frame[marks].reset_index(drop=True)
+
+
+def without_notes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a selection without its column of notes if there are none."""
+    return frame.drop(columns="note") if "note" in frame.columns and not frame["note"].any() else frame
+
+
 def selection(view: "View", delta: float) -> pd.DataFrame:
-    """Return the selections of a study, one row per context; a note says why one is not called sure."""
+    """Return the selections of a study, one row per context; a note says why one is not called sure.
+
+    Retired contexts have a row without an answer: `of_active` leaves them out.
+    """
 
     def made() -> pd.DataFrame:
         known = view.problem.contexts, view.certificate(), view.ruled_out
         responses = of_responses(view, lambda each: each.knowledge.belief)
         frame = of_selection(view.problem, *known, delta, rate=view.rate, responses=responses)
+        frame = _with_retired(frame, view.problem.contexts)
         return _with_doubts(frame, view, delta)
 
     return view.inference.once(("selection", delta), made).copy()
@@ -179,8 +197,15 @@ def of_selection(
         for end, column in zip(("mean", "low", "high"), each.reported(of_chosen), strict=True):
             frame[f"{end}.{each.name}"] = column
     if ruled_out is not None:
-        frame = _noted(frame, labels, _rows(ruled_out))
+        frame = _noted(frame, labels, _rows(ruled_out), axis.active)
     return _with_notes(frame, likelier(problem, certificate))
+
+
+def _with_retired(frame: pd.DataFrame, contexts: Axis) -> pd.DataFrame:
+    """Return the selection with a note on every context that is retired."""
+    if contexts.retired:
+        frame["note"] = frame["note"].where(contexts.active, RETIRED)
+    return frame
 
 
 def _of_chosen(held: Sequence[Any], chosen: IntArray) -> "pd.Series[Any]":
@@ -261,7 +286,9 @@ def of_probabilities(problem: Problem, contexts: Axis, certificate: Certificate)
     """
     index = _indexed(contexts.frame(), len(contexts.frame().columns)).index
     probability = _rows(certificate.best_probability)
-    frame = pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=index)
+    active = problem.alternatives.active
+    labels = [label for label, there in zip(problem.alternatives.labels, active, strict=True) if there]
+    frame = pd.DataFrame(probability[:, active], columns=labels, index=index)
     if problem.limits:
         frame[NO_FEASIBLE] = certificate.p_none_feasible.ravel()
     return frame
@@ -283,8 +310,11 @@ def _rows(table: AnyArray) -> AnyArray:
     return np.moveaxis(table, -2, -1).reshape(-1, table.shape[-2])
 
 
-def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray) -> pd.DataFrame:
-    """Return the selection with notes on what is ``out`` [context, alternative]; no answer where all are."""
+def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray, active: BoolArray) -> pd.DataFrame:
+    """Return the selection with notes on what is ``out`` [context, alternative]; no answer where all are.
+
+    Of alternatives that are not ``active`` nobody expects to read.
+    """
     left = np.sum(~out, axis=1)
     for name in frame.columns[list(frame.columns).index("selected") :]:
         missing = left < (2 if name in _RIVAL_COLUMNS else 1)
@@ -292,15 +322,17 @@ def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray) -> pd.D
             frame[name] = frame[name].where(~missing)
         elif missing.any():
             frame[name] = frame[name].astype(object).where(~missing, None)
-    frame["note"] = [_note(labels, row) for row in out]
+    notes = [_note(labels, row, active) for row in out]
+    if active.all() or any(notes):
+        frame["note"] = notes
     return frame
 
 
-def _note(labels: Sequence[Label], out: BoolArray) -> str:
+def _note(labels: Sequence[Label], out: BoolArray, active: BoolArray) -> str:
     """Return what to say of a context in which these alternatives cannot be selected."""
     if out.all():
         return NO_ANSWER
-    named = [str(labels[k]) for k in np.flatnonzero(out).tolist()]
+    named = [str(labels[k]) for k in np.flatnonzero(out & active).tolist()]
     return f"failed without a value, so not selected: {first_of(named, 5)}" if named else ""
 
 

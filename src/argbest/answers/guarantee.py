@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from argbest.answers import frames
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.options import ALPHA
 from argbest.study import separations
 from argbest.study.assumptions import Assumed, Assumption
+from argbest.study.growth import retired_pairs
 from argbest.study.separations import InOrder
 from argbest.texts import Sentences
 
@@ -26,20 +28,28 @@ _FEWEST_DIFFERENCES = 20  # differences from which normal ones have a bound
 class Guarantee(Sentences):
     """What holds with confidence 1 − alpha without any model, for rewards as assumed.
 
-    ``assume`` is "normal", "range" or "deterministic" (`Study.guarantee`), ``assumption`` the same in words.
-    ``delta`` is how far from the best a selection may be. ``frame`` has one row per context. ``lower`` is a
-    lower bound of the mean reward of the selected alternative minus that of the best other one (the other way
-    round if smaller is better), and ``rival`` the one that keeps it down. ``smallest_delta`` is how far the
-    selected one is from the best at most; 0: it is the best. ``certified`` says whether that is enough:
-    within ``delta``, or with a ``delta`` of 0 a lead above 0. These hold in each context by itself; columns
-    that end with ``_all`` hold in all contexts at once. ``replications`` were counted. How far ``lower`` is
-    above 0 is a reserve: that the lead is so large has confidence 1 − 2 alpha.
+    ``frame`` has one row per context. ``lower`` is a lower bound of the mean reward of the selected
+    alternative minus that of the best other one (the other way round if smaller is better), and ``rival`` the
+    one that keeps it down. ``smallest_delta`` is how far the selected one is from the best at most; 0: it is
+    the best. ``certified`` says whether that is enough: within ``delta``, or with a ``delta`` of 0 a lead
+    above 0. These hold in each context by itself; columns that end with ``_all`` hold in all contexts at
+    once. ``replications`` were counted. How far ``lower`` is above 0 is a reserve: that the lead is so large
+    has confidence 1 − 2 alpha.
 
     With limits ``feasible`` says whether the selected alternative is certified to keep all of them.
     ``certified`` needs that, and the others are those that may keep the limits: one that is certified to
     break them is no rival. Where none is selected it says that every alternative is certified to break one.
-    All of it holds together with confidence 1 − alpha: a context with K alternatives and m limits has
-    K − 1 + m bounds that could fail, and each has that share of alpha (`argbest.study.separations`).
+    All of it holds together with confidence 1 − alpha: a context with K alternatives and m limits has K − 1 +
+    m bounds that could fail, and each has that share of alpha (`argbest.study.separations`).
+
+    Attributes:
+        alpha: One minus the confidence.
+        delta: How far from the best a selection may be.
+        assume: What is taken as given of the rewards: "normal", "range" or "deterministic".
+        assumption: The same in words.
+        frame: A row per context.
+        notes: What a reader should know beside it.
+        answered: Which contexts have an answer, [context].
     """
 
     alpha: float
@@ -87,7 +97,8 @@ def of_study(view: "View", alpha: float, delta: float, assume: str | None = None
     """Return what is guaranteed of a study's selections."""
     problem, answered, selected = view.problem, separations.answered(view), view.choice
     assumed = view.assumed(assume)
-    each, together = (separations.claims(view, a, assumed) for a in (alpha, alpha / problem.n_contexts))
+    at_once = view.separations.generations.of_contexts(alpha)
+    each, together = (separations.claims(view, a, assumed) for a in (alpha, at_once))
     counted, none = view.in_order, selected < 0
     frame = problem.contexts.frame()
     frame["selected"] = _labels(view, selected, answered & ~none)
@@ -106,7 +117,11 @@ def of_study(view: "View", alpha: float, delta: float, assume: str | None = None
         *_withheld(view, alpha, each.lower, np.maximum(selected, 0), assumed.goal),
         *_withheld_slacks(view, alpha, assumed),
     ]
-    return Guarantee(alpha, delta, assumed.name, str(assumed), frame, tuple(notes), answered)
+    contexts = problem.contexts
+    return Guarantee(
+        alpha, delta, assumed.name, str(assumed), frames.of_active(frame, contexts), tuple(notes),
+        answered[contexts.active],
+    )  # fmt: skip
 
 
 def planned(view: "View") -> Guarantee:
@@ -152,8 +167,14 @@ def _notes(view: "View", counted: InOrder) -> list[str]:
             f"{view.n_failed} replications failed. If failures depend on the reward, the guarantee is about "
             "replications in which neither of two compared alternatives fails."
         )
-    if view.ruled_out is not None:
+    if view.ruled_out is not None and np.any(view.ruled_out & ~retired_pairs(view.problem)):
         notes.append("Alternatives that failed without a single value are not among the rivals.")
+    generations = view.separations.generations
+    if any(np.any(generations.of_context(c, 0).start) for c in range(view.problem.n_contexts)):
+        notes.append(
+            "Alternatives were added when values were known already. Comparisons with them count only "
+            "replications whose numbers were new then."
+        )
     return notes
 
 

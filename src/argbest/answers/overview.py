@@ -52,8 +52,9 @@ def overview(study: "Study") -> dict[str, Any]:
     view = study.view()
     return {
         "problem": view.problem.name,
-        "n_alternatives": view.problem.n_alternatives,
-        "n_contexts": view.problem.n_contexts,
+        "n_alternatives": int(view.problem.alternatives.active.sum()),
+        "n_contexts": int(view.problem.contexts.active.sum()),
+        "retired": study.retired,
         "initial_design": view.initial_design,
         **progress(study),
         "certainty": _certainty(view) if view.n_replications else None,

@@ -14,6 +14,7 @@ from argbest.core.goals import Goal, Limit
 from argbest.core.pareto import Pareto, non_dominated
 from argbest.core.states import INTERVAL, LEVEL, OPEN, SURE
 from argbest.jsonable import records, values
+from argbest.study.growth import retired_pairs
 from argbest.texts import chance, first_of
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def _answered(view: "View", asked: Pareto, goals: tuple[Goal, ...]) -> ParetoAns
     weights = weights if weights.any() else answered.astype(float)
     p_right = float(right @ weights / weights.sum()) if answered.any() else float("nan")
     order = np.argsort(-likely, axis=0, kind="stable")
-    choice = [tuple(labels[k] for k in order[:, c] if named[k, c]) for c in range(problem.n_contexts)]
+    asked_about = np.flatnonzero(problem.contexts.active).tolist()
+    choice = [tuple(labels[k] for k in order[:, c] if named[k, c]) for c in asked_about]
     note = _doubted(joint, goals)
     return ParetoAnswer(
         question=str(asked),
@@ -174,4 +176,5 @@ def _table(
     if view.ruled_out is not None:
         out = view.ruled_out[k, c]
         frame.loc[out, frame.columns[-1 - 3 * len(goals) :]] = np.nan
-    return frame
+    there = ~retired_pairs(problem)[k, c]
+    return frame if there.all() else frame[there].reset_index(drop=True)

@@ -249,8 +249,9 @@ class OwnContexts:
 
 
 def _own_context(view: View, rows: Axis) -> IntArray:
-    """Return which contexts of the study the rows are, -1 for those that are none."""
+    """Return which contexts of the study the rows are, -1 for those that are none, or are retired."""
     same = np.all(view.problem.contexts.separation(view.problem.bounds, rows) == 0, axis=0)
+    same &= view.problem.contexts.active
     return np.where(same.any(axis=1), np.argmax(same, axis=1), -1)
 
 
@@ -279,8 +280,9 @@ def ruled_out_at(view: View, rows: Axis) -> BoolArray | None:
 
 
 def elsewhere(view: View) -> BoolArray:
-    """Return [alternative] whether it has no value anywhere, and pairs that were set aside."""
-    return np.asarray(view.set_aside.any(axis=1) & (view.tally.count.sum(axis=1) == 0))
+    """Return [alternative] whether it is retired, or has no value anywhere, and pairs that were set aside."""
+    never = view.set_aside.any(axis=1) & (view.tally.count.sum(axis=1) == 0)
+    return np.asarray(never | ~view.problem.alternatives.active)
 
 
 def prediction_kit(view: View) -> Plain:

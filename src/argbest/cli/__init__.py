@@ -23,6 +23,7 @@ _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 _MOVED = {"paper": "the paper's figures are made by `python -m experiments`, in a clone of the repository."}
 _GROUPS = {
     "Study": ("demo", "init", "run", "resume", "worker", "ask", "tell", "submit", "task"),
+    "Rows": ("add", "retire", "readmit", "weigh"),
     "Results": ("status", "answer", "report", "serve", "export", "analyze", "check"),
     "Research": ("compare", "policies", "models", "problems"),
 }
@@ -34,6 +35,7 @@ _MODULES = {
     "running": "resume run submit task worker",
     "shipped": "demo init models policies problems",
     "stored": "ask tell",
+    "tables": "add readmit retire weigh",
 }
 
 

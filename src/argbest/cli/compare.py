@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from argbest.experiment import Experiment, Results
 
 
+# What may be said beside --paper; the rest follows from what was published.
+_WITH_PAPER = ("paper", "problem", "macroreps", "seed", "jobs", "out", "as_json")
+
+
 def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | str | None:
     """Return a number of replications as a number, and "auto" as it is."""
     if given is None or given == "auto":
@@ -25,14 +29,19 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 
 
 @click.command()
-@click.argument("problem")
+@click.argument("problem", required=False)
 @click.option(
     "--policy",
     "policies",
     metavar="NAME[:MODEL]",
     multiple=True,
-    required=True,
-    help="A policy, optionally with its own model; may be repeated.",
+    help="A policy, optionally with its own model; may be repeated.  [required]",
+)
+@click.option(
+    "--paper",
+    is_flag=True,
+    help="Print published results beside ours, of PROBLEM or of all problems with published results. Takes "
+    "a minute or two; --macroreps 100 is as many as most of them had.",
 )
 @click.option("--model", metavar="NAME", help="Model for policies that name none.")
 @click.option(
@@ -50,8 +59,7 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 @click.option(
     "--macroreps",
     type=click.IntRange(1),
-    required=True,
-    help="Macro-replications (complete studies) per policy.",
+    help="Macro-replications (complete studies) per policy.  [required; with --paper: 20]",
 )
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the random numbers.")
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Number of processes.")
@@ -107,8 +115,9 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     "--json", "as_json", is_flag=True, help="Print the curves as one JSON object instead of the table."
 )
 def compare(
-    problem: str,
+    problem: str | None,
     policies: tuple[str, ...],
+    paper: bool,
     model: str | None,
     jobs: int,
     refit_every: int | None,
@@ -118,23 +127,35 @@ def compare(
     as_json: bool,
     replications: int | None,
     samples: int | None,
+    macroreps: int | None,
     **options: Any,
 ) -> None:
     """Compare policies on PROBLEM over many repeated studies (macro-replications) with the same noise.
 
     With --out, finished work is kept: the same command continues after an interruption, and adds runs if you
-    raise --macroreps.
+    raise --macroreps. With --paper, the publications say which policies are run and how long.
     """
     from argbest.experiment import Contender, Experiment, run
 
+    if paper:
+        _refuse_beside_paper()
+        _show_paper(problem, macroreps, options["seed"], jobs, out, as_json)
+        return
     length = samples if replications is None else replications
-    if length is None:
-        raise click.UsageError("Missing option '--replications'.")
+    if problem is None or not policies or length is None or macroreps is None:
+        missing = {
+            "argument 'PROBLEM'": problem is None,
+            "option '--policy'": not policies,
+            "option '--replications'": length is None,
+            "option '--macroreps'": macroreps is None,
+        }
+        raise click.UsageError(f"Missing {next(what for what, absent in missing.items() if absent)}.")
     contenders = [Contender.named(name, model=model) for name in policies]
     experiment = Experiment(
         problem,
         contenders,
         replications=length,
+        macroreps=macroreps,
         refit_every="auto" if refit_every is None else refit_every,
         **options,
     )
@@ -150,6 +171,103 @@ def compare(
         )
     if out is not None:
         _write(results, summary, out, how=_how(experiment, results), quiet=as_json, pcs=pcs, loss=loss)
+
+
+def _refuse_beside_paper() -> None:
+    """Refuse options that the publications decide."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if given and name not in _WITH_PAPER:
+            raise click.UsageError(
+                f"--paper and {parameter.opts[0]} exclude each other: the publications say what is run."
+            )
+
+
+def _show_paper(
+    problem: str | None, macroreps: int | None, seed: int, jobs: int, out: Path | None, as_json: bool
+) -> None:
+    """Print published results beside ours, and keep the table where a folder is named."""
+    from argbest.experiment import published
+    from argbest.jsonable import value
+    from argbest.table_files import write_csv
+
+    if out is not None:
+        prepare(out)
+    number = published.MACROREPS if macroreps is None else macroreps
+    found = published.beside_ours(problem, macroreps=number, seed=seed, jobs=jobs, out=out, progress=True)
+    if as_json:
+        show_json([{name: value(each) for name, each in row.items()} for row in found.to_dict("records")])
+    else:
+        for keys, own in found.groupby(["source", "problem", "measure"], sort=False):
+            _show_published(str(keys[0]), str(keys[1]), str(keys[2]), own)
+        _show_published_seconds(found)
+        _show_verdict(found)
+    if out is not None:
+        path = write_csv(out / "published.csv", found)
+        if not as_json:
+            list_written([path])
+
+
+def _show_published(source: str, problem: str, measure: str, own: "pd.DataFrame") -> None:
+    """Print a row per policy: published/ours at every number of replications."""
+    from argbest.experiment import published
+
+    looks = sorted(set(own["replications"]))
+    rows = []
+    for contender, curve in own.groupby("contender", sort=False):
+        at = {row["replications"]: row for row in curve.to_dict("records")}
+        cells = [f"{at[n]['published']:.3f}/{at[n]['ours']:.3f}" if n in at else "-" for n in looks]
+        most = max(curve["difference"], key=abs)
+        rows.append((_policy(str(contender)), *(each.replace("0.", ".") for each in cells), f"{most:+.1f}"))
+    theirs, ours = (f"{int(own[name].iloc[0]):,}" for name in ("published_n", "n"))
+    say("", f"{problem}: {published.MEASURES[measure]}, published/ours")
+    table(("policy", *(f"{n:,}" for n in looks), "se"), rows, justify="right")
+    say(
+        f"{published.SOURCES[source]}: {theirs} macro-replications, ours {ours}. Columns are replications "
+        "after the initial design."
+    )
+
+
+def _policy(contender: str) -> str:
+    return contender.partition(":")[0]
+
+
+def _show_published_seconds(found: "pd.DataFrame") -> None:
+    """Print a row per problem and policy: published seconds and ours, where there are some."""
+    from argbest.experiment import published
+
+    known = found[found["published_seconds"].notna() & (found["measure"] == "pcs_e")]
+    last = known.groupby(["problem", "contender"], sort=False).tail(1).to_dict("records")
+    if last:
+        rows = [
+            (
+                row["problem"],
+                _policy(row["contender"]),
+                f"{row['published_seconds']:,.0f}",
+                f"{row['seconds']:.2g}",
+            )
+            for row in last
+        ]
+        say("", "seconds per 1,000 replications")
+        table(("problem", "policy", "published", "ours"), rows, justify="right")
+        say(
+            f"published: wall clock on {published.CORES} cores, Table 1 of the paper; ours: processor time, "
+            "of many macro-replications side by side"
+        )
+
+
+def _show_verdict(found: "pd.DataFrame") -> None:
+    """Print how many numbers differ by much."""
+    size = found["difference"].abs()
+    two, three = (int((size > limit).sum()) for limit in (2.0, 3.0))
+    say(
+        "",
+        f"{len(found)} published numbers: {two} differ by more than two combined standard errors, {three} by "
+        "more than three. Column se: the largest difference of a row, ours less published, in combined "
+        "standard errors. Numbers of one row come from the same runs. `ikg-noise-free` is the published IKG.",
+    )
 
 
 def _show(

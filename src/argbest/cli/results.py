@@ -15,7 +15,7 @@ from argbest import files
 from argbest.cli.stored import load, need_file, of_stored_study, resume_command, show_failures
 from argbest.cli.terminal import echo, say, show_json, table
 from argbest.errors import InputError
-from argbest.texts import chance
+from argbest.texts import chance, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +77,11 @@ def _show(study: "Study", now: dict[str, Any], again: str) -> None:
     standing = "finished" if _finished(study, now) else standing
     say(
         f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts, " + standing,
+        *(
+            f"retired {kind}: {first_of(list(map(str, some)), 5)}"
+            for kind, some in now["retired"].items()
+            if some
+        ),
         *([f"initial design: {now['initial_design']}"] if now["initial_design"] else []),
         f"replications: {now['replications']}"
         + (f" of {budget}" if budget else "")

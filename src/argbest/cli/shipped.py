@@ -4,7 +4,7 @@ import inspect
 import re
 import shlex
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from textwrap import shorten
@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest.cli.stored import show_answer
-from argbest.cli.terminal import drawn, echo, list_written, numbers, prepare, say, show_json, table
+from argbest.cli.terminal import drawn, echo, list_written, note, numbers, prepare, say, show_json, table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from argbest.core.arrays import IntArray
     from argbest.problems.base import Problem
     from argbest.study.study import Study
 
+_FILE = click.Path(path_type=Path, dir_okay=False)
 _EQUAL_RUNS = 10  # of equal allocation
 _MOST_OF_A_PAIR = 60  # replications of every pair that equal allocation may use
 _ABOUT = 41  # letters on a problem for which a line of 80 has room
@@ -131,18 +134,46 @@ def init(path: Path, kind: str, force: bool) -> None:
 @click.command()
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the problem NAME as JSON.")
-def problems(name: str | None, as_json: bool) -> None:
-    """List the shipped problems, or show the problem NAME."""
-    from argbest import registry
+@click.option("--truth", type=_FILE, help="Write the truth of NAME to this CSV file: a row per pair.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=0,
+    help="Draw to show, of a problem that is another one for every seed.",
+)
+@click.option("--table", "as_table", type=_FILE, help="Write the table of all problems to this CSV file.")
+def problems(name: str | None, as_json: bool, truth: Path | None, seed: int, as_table: Path | None) -> None:
+    """List the shipped problems, or show the problem NAME.
 
-    if name is None and as_json:
-        raise click.UsageError("--json needs the NAME of a problem.")
+    NAME is the latest version of a problem, NAME@1 always the first: its truth and its noise never change.
+    """
+    from argbest import registry
+    from argbest.problems import catalogue
+
+    if name is None and (as_json or truth is not None):
+        raise click.UsageError(f"{'--json' if as_json else '--truth'} needs the NAME of a problem.")
+    if as_table is not None:
+        _write_table(as_table, catalogue.table)
     if name is None:
-        _show_problems(registry.problem(each) for each in registry.problems())
-    elif as_json:
-        show_json(registry.problem(name).summary(), indent=2)
-    else:
-        _show_problem(registry.problem(name))
+        if as_table is None:
+            _show_problems({each: registry.problem(each) for each in registry.problems()})
+        return
+    problem = registry.problem(name, seed=seed)
+    if truth is not None:
+        _write_table(truth, lambda: catalogue.truth(problem))
+    if as_json:
+        show_json(problem.summary(), indent=2)
+    elif truth is None:
+        _show_problem(problem)
+        source = registry.problem_entry(name).source
+        say("", f"cite as: {catalogue.pinned(name)}" + (f"; from: {source}" if source else ""))
+
+
+def _write_table(path: Path, table: Callable[[], "pd.DataFrame"]) -> None:
+    """Write a table as CSV, and say where it is on standard error: standard output may be JSON."""
+    from argbest.table_files import write_csv
+
+    note(f"written: {write_csv(path, table())}")
 
 
 @click.command()
@@ -196,15 +227,15 @@ def _show(name: str, thing: Any, *facts: str) -> None:
         say(f"options, as in --{'policy' if facts else 'model'} {name}:OPTION=VALUE:", *options)
 
 
-def _show_problems(shipped: Iterable["Problem"]) -> None:
+def _show_problems(shipped: Mapping[str, "Problem"]) -> None:
     rows = [
         (
-            p.name,
+            name,
             "{} x {}".format(*p.shape),
             p.aim.sense,
             shorten(re.split("[;,:] ", p.description)[0], _ABOUT),
         )
-        for p in shipped
+        for name, p in shipped.items()
     ]
     table(("problem", "K x C", "goal", "what it is"), rows)
     say("K alternatives x C contexts; `argbest problems NAME` shows one.")
@@ -241,7 +272,7 @@ def _show_truth(problem: "Problem") -> None:
     from argbest.report import curves
 
     if problem.n_alternatives > _MOST_COLUMNS:
-        say(f"truth: {problem.n_alternatives} alternatives are too many to show here; --json has them")
+        say(f"truth: {problem.n_alternatives} alternatives are too many to show here; --truth FILE has them")
         return
     alternatives, contexts = curves.side(problem.alternatives), curves.side(problem.contexts)
     for name, truth in problem.truths.items():

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from argbest.checks import within
 from argbest.cli.terminal import note, say, show_json, table
 from argbest.errors import ArgbestError, InputError, StorageError
 from argbest.lazy import later
@@ -42,6 +43,9 @@ def load(storage: str, name: str, python: str | None = None, file: Path | None =
     click.get_current_context().call_on_close(study.close)
     if described is not None:
         _need_the_same(study, Study(described.problem, **described.options), described.path)
+        with within(described.path.name):
+            changes = study.take_over(described.problem, cost=described.options.get("cost"))
+        say(*(f"{described.path.name}: {each}" for each in changes))
     return study
 
 
@@ -62,15 +66,15 @@ def need_file(storage: str) -> None:
 
 
 def _need_the_same(stored: "Study", described: "Study", file: Path) -> None:
-    """Refuse a study file that describes another study than the stored one."""
+    """Refuse a study file that describes another study than the stored one; it may have more rows."""
     from argbest.study.definition import differences
 
-    found = differences(stored.definition, described.definition)
+    found = differences(stored.definition, described.definition, rows=False)
     if found:
         raise InputError(
             f"{file.name} does not describe the stored study. {'; '.join(found)}. Only the name, "
-            "the simulator and [run] may change. Correct the file, or begin a new study: argbest run "
-            f"{shlex.quote(str(file))} --storage NEW.db"
+            "the simulator and [run] may change, and rows may be added. Correct the file, or begin a new "
+            f"study: argbest run {shlex.quote(str(file))} --storage NEW.db"
         )
 
 
@@ -96,7 +100,7 @@ def show_answer(study: "Study") -> None:
     if problem.question.name != BEST.name:
         say(*str(study.answer()).splitlines(), "the best alternative of every context:")
     contexts, short = curves.side(problem.contexts), short_labels(problem)
-    frame = study.selection().iloc[contexts.order]
+    frame = frames.selection(study.view(), study.indifference()).iloc[contexts.order]
     chances = ("p_best", "p_feasible") if problem.limits else ("p_best",)
     shown = records(frame)
     rows = [

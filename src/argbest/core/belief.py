@@ -43,16 +43,35 @@ class Belief(certainty.Certainty, Protocol):
         """
 
     def cov_with(self, decision: Decision) -> Array:
-        """Return the covariance of every cell with the decided one: what a sample there teaches."""
+        """Return the covariance of every cell with the decided one: what a sample there teaches.
+
+        Args:
+            decision: The pair, as positions [...].
+        """
 
     def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
-        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context].
+
+        Args:
+            alternative: Positions of alternatives, [..., m].
+            context: Positions of contexts, [..., m].
+        """
 
     def difference_var(self, reference: IntArray) -> Array:
-        """Return Var(f_reference(c)(c) − f_k(c)) for all k and c; ``reference`` is [..., context]."""
+        """Return Var(f_reference(c)(c) − f_k(c)) for all k and c; ``reference`` is [..., context].
+
+        Args:
+            reference: The alternative of every context to compare with, [..., context].
+        """
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "Belief":
-        """Return the belief after n more replications of the decided cell with mean ``value``."""
+        """Return the belief after n more replications of the decided cell with mean ``value``.
+
+        Args:
+            decision: The pair, as positions [...].
+            value: The mean of the new replications.
+            n: How many they are.
+        """
 
 
 class Focused(Belief, Protocol):

@@ -39,16 +39,34 @@ class Certainty(Protocol):
         """Return P(each alternative is best) per context."""
 
     def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return P(the selected alternative is within delta of the best) per context, [..., context]."""
+        """Return P(the selected alternative is within delta of the best) per context, [..., context].
+
+        Args:
+            selected: The positions of what was selected, [..., context].
+            delta: How far from the best a selection may be and still count as right.
+        """
 
     def expected_loss(self, selected: IntArray) -> Array:
-        """Return E[best reward − selected reward] per context, [..., context]."""
+        """Return E[best reward − selected reward] per context, [..., context].
+
+        Args:
+            selected: The positions of what was selected, [..., context].
+        """
 
     def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return the sharpest closed-form lower bound of `good_probability` that this admits."""
+        """Return the sharpest closed-form lower bound of `good_probability` that this admits.
+
+        Args:
+            selected: The positions of what was selected, [..., context].
+            delta: How far from the best a selection may be and still count as right.
+        """
 
     def draw(self, normals: Array) -> Array:
-        """Return joint draws of all rewards [s, ..., alternative, context] from normals of that shape."""
+        """Return joint draws of all rewards [s, ..., alternative, context] from normals of that shape.
+
+        Args:
+            normals: Standard normal numbers, [s, ..., alternative, context].
+        """
 
 
 def best_probability(mean: Array, std: Array) -> Array:

@@ -179,17 +179,18 @@ class Certificate(Sentences):
     Numbers are worked out when they are first asked for.
     """
 
-    belief: Belief
-    weights: Array  # [context]
+    belief: Belief  # what selects
+    weights: Array  # how much each context counts, [context]
     source: Array | NormalsInParts  # `normals`, or what makes them when they are asked for
-    delta: float = 0.0
-    answered: BoolArray | None = None  # [..., context]; None: every context has an answer
-    mixture: Mixture | None = None
+    delta: float = 0.0  # how far from the best a selection may be and still count as right
+    answered: BoolArray | None = None  # where something can be chosen, [..., context]; None: everywhere
+    mixture: Mixture | None = None  # beliefs as likely as the data leave them, to average over
     said: Certainty | None = None  # what probabilities and losses follow from, if neither of these
-    question: Question = BEST
+    question: Question = BEST  # what is to be chosen
     numbers: Callable[[], np.random.Generator] | None = None  # for draws of whole tables, if these are large
     tables: Callable[[], Array] | None = None  # these draws, where several questions share them
     seen: Callable[[Array], Array] | None = None  # makes the table that the question sees of every joint draw
+    left_out: int = 0  # contexts that are not answered because nobody asks about them any more
 
     @cached_property
     def choice(self) -> IntArray:
@@ -250,7 +251,7 @@ class Certificate(Sentences):
     @property
     def n_unanswered(self) -> int:
         """The number of contexts without an answer."""
-        return 0 if self.answered is None else int(np.sum(~self.answered))
+        return 0 if self.answered is None else int(np.sum(~self.answered)) - self.left_out
 
     @cached_property
     def counted(self) -> Array:
@@ -281,6 +282,9 @@ class Certificate(Sentences):
         """Return alternatives by P(best), then by mean, [..., rank, context]; how many reach the level.
 
         With limits these are together with the chance that none keeps them, which may be enough by itself.
+
+        Args:
+            level: The probability that the contenders of a context are to reach together.
         """
         none = None if self.options is None else self.p_none_feasible
         return contenders(self.best_probability, level, self.belief.mean, none)
@@ -310,7 +314,11 @@ class Certificate(Sentences):
         return self.within(self.delta)
 
     def within(self, delta: float) -> Array:
-        """Return P(the selected alternative is within delta of the best), [..., context]."""
+        """Return P(the selected alternative is within delta of the best), [..., context].
+
+        Args:
+            delta: How far from the best a selection may be and still count as right.
+        """
         if delta not in self._looked_up:
             if (closed := self._closed_form) is not None:
                 found = closed.good_probability(self.certainty, self.choice, delta)
@@ -344,6 +352,10 @@ class Certificate(Sentences):
         """Return how every context stands, [..., context]: sure, equal (within ``delta``) or open.
 
         With limits also: that surely no alternative keeps them.
+
+        Args:
+            delta: The difference that does not matter.
+            level: The probability from which on a context is sure, or equal.
         """
         best = self.within(0.0)
         found = states(best, best if np.all(best >= level) else self.within(delta), level)
@@ -426,13 +438,21 @@ class Certificate(Sentences):
 
         It is given draws of all rewards, [draw, ..., alternative, context], some at a time. Questions that go
         across contexts need draws of whole tables; others follow what may be the best of its context.
+
+        Args:
+            say: A function of draws of all rewards, [draw, ..., alternative, context], that returns [draw,
+                ...].
         """
         if (seen := self.seen) is None:
             return self.of_outcomes(say)
         return self.of_outcomes(lambda draws: say(seen(draws)))
 
     def of_outcomes(self, say: Callable[[Array], Array]) -> Array:
-        """Return what ``say`` makes of the joint draws themselves, with limits those of all outcomes."""
+        """Return what ``say`` makes of the joint draws themselves, with limits those of all outcomes.
+
+        Args:
+            say: A function of draws of all outcomes that returns [draw, ...].
+        """
         whole = self.seen is not None or not self.question.only_the_best_matter
         if self.tables is not None and whole:
             return say(self.tables())
@@ -542,7 +562,8 @@ class Certificate(Sentences):
         if not self.n_unanswered:
             return ""
         n, have = self.n_unanswered, "has" if self.n_unanswered == 1 else "have"
-        return f"; {n} of {len(self.weights)} contexts {have} no answer: every alternative failed there"
+        total = len(self.weights) - self.left_out
+        return f"; {n} of {total} contexts {have} no answer: every alternative failed there"
 
 
 def agreeing(chance: Array, selected: IntArray, right: Array, mean: Array) -> Array:

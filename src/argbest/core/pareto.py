@@ -18,8 +18,11 @@ _APART = re.compile(r",(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # a comma that is not betw
 class Pareto:
     """Which alternatives are non-dominated: no other is at least as good in every goal and better in one.
 
-    ``of`` are the goals, such as ("min cost", "min wait"); without any, those that the goal and the limits of
-    the study say. Studies answer it; no policy decides for it.
+    Studies answer it; no policy decides for it.
+
+    Args:
+        of: The goals, such as ("min cost", "min wait"); without any, those that the goal and the limits of
+            the study say.
     """
 
     name: ClassVar[str] = "pareto"
@@ -34,7 +37,13 @@ class Pareto:
         return f"{self.name}:{','.join(self.of)}" if self.of else self.name
 
     def goals(self, aim: Goal, limits: Iterable[Limit], responses: tuple[str, ...]) -> tuple[Goal, ...]:
-        """Return what is to be large or small, at least two; refused where that would have to be guessed."""
+        """Return what is to be large or small, at least two; refused where that would have to be guessed.
+
+        Args:
+            aim: The goal of the study.
+            limits: The limits of the study.
+            responses: The names of the responses.
+        """
         if len(responses) < 2:
             raise InputError(
                 "'pareto' compares several responses, and this study has "

@@ -36,6 +36,10 @@ class Quantities(Protocol):
         """Return the covariances of some of them with all pairs, [..., m, alternative, context].
 
         ``which`` [..., m] counts them as they lie in memory: quantity · (number of parts) + part.
+
+        Args:
+            which: Which of them, [..., m], counted as they lie in memory: quantity · (number of parts) +
+                part.
         """
 
     def log_shares(self, log_weight: Array) -> Array | None:
@@ -43,6 +47,9 @@ class Quantities(Protocol):
 
         That is all one needs to know of them where alternatives are independent, if none holds two pairs of
         one alternative; None if some do.
+
+        Args:
+            log_weight: The logarithm of what each weighs, [..., quantity, part].
         """
 
 
@@ -55,11 +62,17 @@ class Contrasts(Quantities, Protocol):
     def standardised(self, closed: BoolArray | None = None) -> tuple[Array, Array]:
         """Return z = mean / standard deviation, and the variance; z is infinite where there is none.
 
-        Pairs that are ``closed`` [..., alternative, context], never simulated again, are taken for known.
+        Args:
+            closed: Pairs that are never simulated again, [..., alternative, context]: they are taken for
+                known.
         """
 
     def bound(self, delta: float = 0.0) -> Array:
-        """Return Π Φ((mean + δ) / standard deviation) over the contrasts of every part: roughly P(right)."""
+        """Return Π Φ((mean + δ) / standard deviation) over the contrasts of every part: roughly P(right).
+
+        Args:
+            delta: How far from right a choice may be and still count as right.
+        """
 
 
 class Question(Protocol):
@@ -71,52 +84,99 @@ class Question(Protocol):
     tables such pairs are then left out."""
 
     def parts(self, weights: Array) -> Array:
-        """Return how much each part counts, summing to 1, [part], from the weights of the contexts."""
+        """Return how much each part counts, summing to 1, [part], from the weights of the contexts.
+
+        Args:
+            weights: How much each context counts, [context], summing to 1.
+        """
 
     def choice(self, belief: Belief) -> IntArray:
-        """Return what is chosen by this belief: what loses least on average."""
+        """Return what is chosen by this belief: what loses least on average.
+
+        Args:
+            belief: What is known of all mean rewards.
+        """
 
     def right_choice(self, rewards: Array) -> IntArray:
-        """Return what would be chosen if these were the mean rewards, [..., alternative, context]."""
+        """Return what would be chosen if these were the mean rewards, [..., alternative, context].
+
+        Args:
+            rewards: The mean rewards, [..., alternative, context].
+        """
 
     def loss(self, rewards: Array, choice: IntArray) -> Array:
-        """Return what a choice falls short of the right one if these were the mean rewards, [..., part]."""
+        """Return what a choice falls short of the right one if these were the mean rewards, [..., part].
+
+        Args:
+            rewards: The mean rewards, [..., alternative, context].
+            choice: What is chosen.
+        """
 
     def wrong_losses(self, rewards: Array, ruled_out: BoolArray | None = None) -> Array:
         """Return what the wrong choices of one study would lose, in one row; not those that are ruled out.
 
-        ``rewards`` and ``ruled_out`` are [alternative, context].
+        Args:
+            rewards: The mean rewards, [alternative, context].
+            ruled_out: Pairs that cannot be chosen, [alternative, context].
         """
 
     def contrasts(self, belief: Belief, choice: IntArray) -> Contrasts:
-        """Return the differences whose signs say whether the choice is right."""
+        """Return the differences whose signs say whether the choice is right.
+
+        Args:
+            belief: What is known of all mean rewards.
+            choice: What is chosen.
+        """
 
 
 class InClosedForm(Question, Protocol):
     """A question whose probabilities and losses need no joint draws."""
 
     def good_probability(self, certainty: Certainty, choice: IntArray, delta: float = 0.0) -> Array:
-        """Return P(the choice loses no more than delta), [..., part]."""
+        """Return P(the choice loses no more than delta), [..., part].
+
+        Args:
+            certainty: How sure one may be of selections: a belief, or a mixture of some.
+            choice: What is chosen.
+            delta: How far from right a choice may be and still count as right.
+        """
 
     def expected_loss(self, certainty: Certainty, choice: IntArray) -> Array:
-        """Return the expected loss of the choice, [..., part]."""
+        """Return the expected loss of the choice, [..., part].
+
+        Args:
+            certainty: How sure one may be of selections: a belief, or a mixture of some.
+            choice: What is chosen.
+        """
 
     def lower_bound(self, certainty: Certainty, choice: IntArray, delta: float = 0.0) -> Array:
-        """Return a lower bound of `good_probability` that is quick to work out, [..., part]."""
+        """Return a lower bound of `good_probability` that is quick to work out, [..., part].
+
+        Args:
+            certainty: How sure one may be of selections: a belief, or a mixture of some.
+            choice: What is chosen.
+            delta: How far from right a choice may be and still count as right.
+        """
 
 
 class SaysChoices(Question, Protocol):
     """A question whose choices look like those of no other, and that says them itself."""
 
     def words(self, choice: IntArray, alternatives: tuple[str, ...], contexts: tuple[str, ...]) -> str:
-        """Return the choice in words, from the labels of the alternatives and of the contexts."""
+        """Return the choice in words, from the labels of the alternatives and of the contexts.
+
+        Args:
+            choice: What is chosen.
+            alternatives: The labels of the alternatives.
+            contexts: The labels of the contexts.
+        """
 
 
 class Weighed(NamedTuple):
     """Quantities, and what it is worth to remove variance from each."""
 
-    quantities: Quantities
-    log_weight: Array  # [..., quantity, part]; −∞ for entries that stand for none
+    quantities: Quantities  # what variance is removed from
+    log_weight: Array  # logarithms of that worth, [..., quantity, part]; −∞ for entries that stand for none
 
 
 class HasLimits(Question, Protocol):
@@ -126,16 +186,28 @@ class HasLimits(Question, Protocol):
     """
 
     def settled(self, belief: Belief) -> "Settled":
-        """Return what choices lose, with all that follows from what is known now."""
+        """Return what choices lose, with all that follows from what is known now.
+
+        Args:
+            belief: What is known of the goal and of the slack of every limit.
+        """
 
     def elsewhere(self, belief: Belief) -> "HasLimits":
-        """Return the question to be put to other contexts one by one, given the belief about all of these."""
+        """Return the question to be put to other contexts one by one, given the belief about all of these.
+
+        Args:
+            belief: What is known of the goal and of the slack of every limit.
+        """
 
     def weighed(self, belief: Belief, closed: BoolArray | None = None) -> tuple[Weighed, ...]:
         """Return all quantities that matter, of every outcome.
 
         Weights are logarithms of how much the expected loss falls per variance removed, times 2√(2π): the
         constant that the density of a tie leaves out, too.
+
+        Args:
+            belief: What is known of the goal and of the slack of every limit.
+            closed: Pairs that are never simulated again, [..., alternative, context].
         """
 
 
@@ -143,16 +215,28 @@ class Settled(Protocol):
     """What choices lose in joint draws of all outcomes."""
 
     def loss(self, draws: Array, choice: IntArray) -> Array:
-        """Return what a choice loses in every draw, [s, ..., part]."""
+        """Return what a choice loses in every draw, [s, ..., part].
+
+        Args:
+            draws: Joint draws of all outcomes, [s, ..., outcome, alternative, context].
+            choice: What is chosen.
+        """
 
     def tolerance(self, delta: float) -> Array:
-        """Return the largest loss of a choice that is within delta of the best, [..., part]."""
+        """Return the largest loss of a choice that is within delta of the best, [..., part].
+
+        Args:
+            delta: How far from the best a choice may be.
+        """
 
     def said(self, draws: Array) -> Array:
         """Return, summed over draws, what they say of every option, [1, ..., 3, option, part].
 
         Options are the alternatives and, last, none of them. Of each: whether it is right, whether it keeps
         all limits, what it loses.
+
+        Args:
+            draws: Joint draws of all outcomes, [s, ..., outcome, alternative, context].
         """
 
 

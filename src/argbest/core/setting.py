@@ -63,7 +63,11 @@ class Setting:
         return self.excluded is None and bool(self.allowed.all())
 
     def candidates(self, shape: tuple[int, ...]) -> BoolArray:
-        """Return which pairs may be simulated now, [..., alternative, context] as ``shape`` says."""
+        """Return which pairs may be simulated now, [..., alternative, context] as ``shape`` says.
+
+        Args:
+            shape: That of the table, (..., alternatives, contexts).
+        """
         marked: BoolArray = np.ones(shape, bool) & self.allowed[..., None, :]
         if self.excluded is None:
             return marked
@@ -76,7 +80,11 @@ class Setting:
         return marked
 
     def among(self, alternatives: IntArray) -> "Setting":
-        """Return the setting of some alternatives."""
+        """Return the setting of some alternatives.
+
+        Args:
+            alternatives: Positions of the alternatives.
+        """
         return replace(
             self,
             cost=None if self.cost is None else self.cost[alternatives],
@@ -85,11 +93,19 @@ class Setting:
         )
 
     def spent(self, count: AnyArray) -> AnyArray:
-        """Return what so many replications of every pair cost, [..., alternative, context]."""
+        """Return what so many replications of every pair cost, [..., alternative, context].
+
+        Args:
+            count: The replications of every pair, [..., alternative, context].
+        """
         return count if self.cost is None else count * self.cost
 
     def per_cost(self, log_value: Array) -> Array:
-        """Return the logarithm of value / cost from that of the value, [..., alternative, context]."""
+        """Return the logarithm of value / cost from that of the value, [..., alternative, context].
+
+        Args:
+            log_value: The logarithm of what a replication of every pair is worth.
+        """
         return log_value if self.cost is None else log_value - np.log(self.cost)
 
 

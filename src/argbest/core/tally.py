@@ -27,13 +27,11 @@ EQUAL = 1e-12  # rewards that differ by less than this share of their size diffe
 class Tally:
     """Sufficient statistics of normal observations, every array [..., alternative, context]."""
 
-    count: IntArray
-    mean: Array  # 0 where nothing was observed
+    count: IntArray  # replications
+    mean: Array  # their mean, 0 where nothing was observed
     m2: Array  # sum of squared deviations from the cell's mean
-    replications: Replications | None = field(default=None, kw_only=True)  # None: not known
-    earlier: "Earlier | None" = field(
-        default=None, kw_only=True
-    )  # runs of other sources; None: there are none
+    replications: Replications | None = field(default=None, kw_only=True)  # their values; None: not known
+    earlier: "Earlier | None" = field(default=None, kw_only=True)  # runs of other sources; None: none
 
     @property
     def common(self) -> Replications | None:

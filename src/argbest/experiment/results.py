@@ -35,7 +35,14 @@ _CURVES = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificat
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The runs of an experiment (`measures.scored`): a row per contender, macro-replication, checkpoint."""
+    """The runs of an experiment (`measures.scored`): a row per contender, macro-replication, checkpoint.
+
+    Attributes:
+        problem: The name of the problem.
+        seed: The root of all random numbers.
+        models: The model of every contender, by its label.
+        runs: A row per contender, macro-replication and checkpoint.
+    """
 
     problem: str
     seed: int
@@ -44,7 +51,11 @@ class Results:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Results":
-        """Return what a folder holds: of every contender, the macro-replications that all of them have."""
+        """Return what a folder holds: of every contender, the macro-replications that all of them have.
+
+        Args:
+            folder: The folder that `run` wrote.
+        """
         place = ExperimentFolder.at(folder)
         header = place.header()
         spec = header["experiment"]
@@ -87,9 +98,10 @@ class Results:
     def reached(self, *, pcs: float = measures.PCS, loss: float | None = None) -> pd.DataFrame:
         """Return one row per contender: after how many replications it is good, and stays so.
 
-        Good is a PCS_E of ``pcs`` in one column, and a loss of at most ``loss`` in the other.
-
-        The loss is by default a tenth of the largest that a contender has after the initial design alone.
+        Args:
+            pcs: The PCS_E that is good, for one column.
+            loss: The loss that is good, for the other; by default a tenth of the largest that a contender has
+                after the initial design alone.
         """
         return measures.reached(self.summary(), pcs=pcs, loss=loss)
 
@@ -98,6 +110,10 @@ class Results:
 
         ``seconds`` is the processor time of all macro-replications of the contender. ``replications_to_pcs``
         and ``replications_to_loss`` are those of `reached`, for the ``targets`` named beside.
+
+        Args:
+            pcs: The PCS_E that is good.
+            loss: The loss that is good, as in `reached`.
         """
         table, policies = self.summary(), {}
         target = measures.usual_loss(table) if loss is None else loss

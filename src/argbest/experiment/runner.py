@@ -52,16 +52,20 @@ def run(
     progress: bool | Progress = False,
     apart: bool = False,
 ) -> Results:
-    """Return the results, from ``jobs`` processes.
+    """Return the results of an experiment.
 
-    The folder ``out`` keeps every finished part: the same experiment goes on from there, with as many
-    macro-replications as it now asks for. ``progress`` shows a bar, or is called with
-    (done, all) replications.
+    Several processes have one thread of linear algebra each, and their numbers are the same however many they
+    are. One job runs in this process, with as many threads as NumPy was started with: its last digits may be
+    others, and its seconds are those of all threads.
 
-    Several processes have one thread of linear algebra each, and their numbers are the same however many
-    they are. One job runs in this process, with as many threads as NumPy was started with: its last digits
-    may be others, and its seconds are those of all threads. With ``apart`` it gets a process of its own, as
-    several do, unless OMP_NUM_THREADS=1 has been set and makes them equal anyway.
+    Args:
+        experiment: What to run.
+        jobs: How many processes.
+        out: A folder that keeps every finished part: the same experiment goes on from there, with as many
+            macro-replications as it now asks for.
+        progress: Whether a bar is shown; or what is called with (done, all) replications.
+        apart: Whether one job gets a process of its own, as several do, unless OMP_NUM_THREADS=1 has been set
+            and makes them equal anyway.
     """
     if not isinstance(experiment, Experiment):
         raise InputError(f"run() needs an Experiment, got {experiment!r}. Give Experiment(problem, ...).")

@@ -18,6 +18,7 @@ from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems import labels
 from argbest.problems.base import Problem
+from argbest.problems.catalogue import lasting
 from argbest.problems.design import AUTO, Design, EveryPair, design, for_model, is_auto
 from argbest.questions import question as question_of
 from argbest.questions import title
@@ -31,8 +32,12 @@ _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+=,-]*")  # labels are names of fi
 class Contender:
     """A policy, its model and its initial design; what is left out takes its default.
 
-    ``policy`` and ``model`` are registry names or objects, ``initial`` is what `Study` takes for it.
-    ``label`` names the contender in results.
+    Args:
+        policy: A registry name, with options if you like, or an object.
+        model: A registry name, with options if you like, or an object; by default the one that the policy is
+            usually used with.
+        initial (number, design or list of pairs): The initial design, as in `Study`.
+        label: What results call the contender.
     """
 
     policy: str | Policy
@@ -53,9 +58,14 @@ class Contender:
 
     @classmethod
     def named(cls, name: str, *, model: str | None = None, initial: object = None) -> "Contender":
-        """Return the contender called POLICY or POLICY:MODEL; ``model`` stands where none is in the name.
+        """Return the contender called POLICY or POLICY:MODEL.
 
         Options follow the name they belong to, as in ``top-two:beta=0.3:additive-gp:noise=pooled``.
+
+        Args:
+            name: The name.
+            model: The model where none is in the name.
+            initial (number, design or list of pairs): The initial design, as in `Study`.
         """
         if not isinstance(name, str):
             raise InputError(
@@ -91,16 +101,33 @@ class Contender:
 class Experiment:
     """R macro-replications of every contender, each of so many ``replications`` after its initial design.
 
-    ``problem`` is a registry name, a `Problem` with known truth and a simulator, or a family of problems, of
-    which every macro-replication draws its own. Macro-replication r is the live study with the seed
-    ``streams.roots(seed, r)``: contenders meet the same noise in the n-th replication of a pair. ``initial``
-    is the initial design of all contenders without one of their own: None is the problem's, "auto" what a
-    study with a budget of twice the ``replications`` chooses. ``weights`` are the problem's, or uniform. A
-    selection within ``delta`` of the best counts as good. With ``certify`` every look has the claims of a
-    certificate that takes the hyper-parameters for known, which can take longer than the decisions; with
-    ``integrate`` those of `Study.certificate`, which take many times as long. With ``common_random_numbers``
-    the n-th replication of every alternative in a context has the same seed. ``question`` says what is to be
-    chosen (`argbest.questions`), by default what the problem asks.
+    Macro-replication r is the live study with the seed ``streams.roots(seed, r)``: contenders meet the same
+    noise in the n-th replication of a pair.
+
+    Args:
+        problem: A registry name, a `Problem` with known truth and a simulator, or a family of problems, of
+            which every macro-replication draws its own.
+        contenders: What is compared: names such as "ikg" or "ikg:gp", or `Contender`.
+        replications: How many replications follow the initial design.
+        macroreps: How many macro-replications.
+        initial (number, design or list of pairs): The initial design of all contenders without one of their
+            own: None is the problem's, "auto" what a study with a budget of twice the ``replications``
+            chooses.
+        refit_every: After how many replications hyper-parameters are learned again; "auto": as the model
+            asks.
+        seed: The root of all random numbers.
+        checkpoint_every: After how many replications the selections are scored.
+        weights: How much each context counts: "problem" as the problem says, or "uniform".
+        delta: How far from the best a selection may be and still count as good.
+        integrate: Whether claims average over what the data leave possible, as `Study.certificate` does; that
+            takes many times as long.
+        certify: Whether every checkpoint has the claims of a certificate that takes the hyper-parameters for
+            known; that can take longer than the decisions.
+        common_random_numbers: Whether the n-th replication of every alternative in a context has the same
+            seed.
+        question (name or question): What is to be chosen (`argbest.questions`), by default what the problem
+            asks.
+        samples: The old name of ``replications``.
     """
 
     problem: str | Problem | Family
@@ -175,7 +202,11 @@ class Experiment:
         return self.problem if isinstance(self.problem, str) else self.problem.name
 
     def problems(self, roots: Sequence[int]) -> list[Problem]:
-        """Return the problem of each macro-replication; the same object where it is one for all."""
+        """Return the problem of each macro-replication; the same object where it is one for all.
+
+        Args:
+            roots: The root of each macro-replication.
+        """
         source = (
             registry.problem_entry(self.problem).make() if isinstance(self.problem, str) else self.problem
         )
@@ -188,7 +219,12 @@ class Experiment:
         return self.problems(streams.roots(self.seed, np.arange(1)).tolist())[0]
 
     def design(self, contender: Contender, problem: Problem) -> Design:
-        """Return the contender's initial design: its own, or one as large as that of all contenders."""
+        """Return the contender's initial design: its own, or one as large as that of all contenders.
+
+        Args:
+            contender: Whose design.
+            problem: What is simulated.
+        """
         if contender.initial is not None:
             return self._meant(contender.initial, contender, problem)
         usual: Design = EveryPair(2)
@@ -213,7 +249,7 @@ class Experiment:
         return {
             **shared,
             "seeds": streams.NEW_STUDIES,  # earlier versions derived others
-            "problem": self.problem if isinstance(self.problem, str) else _described(self.problem),
+            "problem": lasting(self.problem) if isinstance(self.problem, str) else _described(self.problem),
             "initial": _initial_text(self.initial),
             **{
                 name: getattr(self, name)

@@ -98,10 +98,15 @@ class AdditiveGP:
     f_k(c) = m + trend(c) + offset_k + joint(k, c) + own_k(c), each part a Gaussian process, normal noise.
     Trend: common to all alternatives. Offset: an alternative's level. Joint: alternatives near each other
     behave alike. Own: the rest. Where alternatives are names without coordinates there is no joint part.
-    Scales are learned, and a part that the data do not support vanishes; ``parts`` leaves some out
-    beforehand. ``kernel`` is rbf, matern12, matern32 or matern52. ``noise`` is one level per "pair" by
-    shrinkage (`argbest.core.noise`), or "pooled"; ``noise_sd`` is its standard deviation where that is known,
-    a number or a table.
+    Scales are learned, and a part that the data do not support vanishes.
+
+    Args:
+        parts: The parts to learn; what is not named is left out beforehand.
+        kernel: How alike near contexts and near alternatives are: rbf, matern12, matern32 or matern52.
+        noise: What has a noise level of its own to learn: "pair" by shrinkage (`argbest.core.noise`), or
+            "pooled" for one level.
+        noise_sd: The standard deviation of one observation where it is known: a number, or a table
+            [alternative, context].
     """
 
     family: ClassVar[str] = "additive"
@@ -139,7 +144,12 @@ class AdditiveGP:
             )
 
     def active(self, shape: tuple[int, ...], setting: Setting) -> tuple[str, ...]:
-        """Return the parts that can be told apart: with one context, or names, some say the same."""
+        """Return the parts that can be told apart: with one context, or names, some say the same.
+
+        Args:
+            shape: The size of the table, (..., alternatives, contexts).
+            setting: What is known of the problem.
+        """
         n_alternatives, n_contexts = shape[-2:]
         names = setting.alternatives is None
         idle = set()
@@ -152,7 +162,12 @@ class AdditiveGP:
         return tuple(part for part in self.parts if part not in idle)
 
     def n_parameters(self, shape: tuple[int, int], setting: Setting) -> int:
-        """Return the number of hyper-parameters to learn."""
+        """Return the number of hyper-parameters to learn.
+
+        Args:
+            shape: The size of the table, (alternatives, contexts).
+            setting: What is known of the problem.
+        """
         rules = self._hyperprior(shape, setting).rules
         return int(np.sum(rules[:, -2] < rules[:, -1]))
 

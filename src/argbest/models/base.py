@@ -41,25 +41,41 @@ class Model(Protocol[Params]):
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
-        """Raise an InputError if the model cannot serve a table [alternative, context] of this shape."""
+        """Raise an InputError if the model cannot serve a table [alternative, context] of this shape.
+
+        Args:
+            shape: The size of the table, (alternatives, contexts).
+            setting: What is known of the problem.
+        """
 
     def fit(self, tally: Tally, setting: Setting, params: Params | None = None) -> Params:
         """Return the hyper-parameters learned from the tally.
 
-        ``params`` of an earlier fit are a warm start, and stand where nothing has changed since.
+        Args:
+            tally: The data: counts, means and squared deviations of every pair.
+            setting: What is known of the problem.
+            params: Those of an earlier fit: a warm start, and they stand where nothing has changed since.
         """
 
     def posterior(self, tally: Tally, setting: Setting, params: Params, known: Any = None) -> Belief:
         """Return the belief about all cells given the data, hyper-parameters frozen.
 
-        ``known`` is the belief held before the fit that gave ``params``, all data taken in: it stands where
-        that fit changed nothing.
+        Args:
+            tally: The data: counts, means and squared deviations of every pair.
+            setting: What is known of the problem.
+            params: The hyper-parameters that `fit` returned.
+            known (belief or None): The belief held before the fit that gave ``params``, all data taken in: it
+                stands where that fit changed nothing.
         """
 
     def predict(self, tally: Tally, setting: Setting, params: Params, separation: Array) -> Belief:
         """Return the belief at X new contexts, each by itself: arrays [X, ..., alternative, 1].
 
-        ``separation`` [coordinate, X, context] holds the squared scaled distances to the known contexts.
+        Args:
+            tally: The data: counts, means and squared deviations of every pair.
+            setting: What is known of the problem.
+            params: The hyper-parameters that `fit` returned.
+            separation: The squared scaled distances to the known contexts, [coordinate, X, context].
         """
 
 
@@ -69,21 +85,38 @@ class Integrates(Model[Any], Protocol):
     def plausible(
         self, tally: Tally, setting: Setting, params: Any, generator: np.random.Generator
     ) -> Plausible[Any]:
-        """Return hyper-parameters of one study as likely as the data leave them, on a first axis."""
+        """Return hyper-parameters of one study as likely as the data leave them, on a first axis.
+
+        Args:
+            tally: The data of one study.
+            setting: What is known of the problem.
+            params (as of the model): The hyper-parameters that `fit` returned.
+            generator: The random numbers to draw with.
+        """
 
 
 class Explains(Model[Any], Protocol):
     """A model that says what it has found; `Study.model_summary` puts it into words."""
 
     def findings(self, setting: Setting, params: Any) -> Findings:
-        """Return what was learned of one study."""
+        """Return what was learned of one study.
+
+        Args:
+            setting: What is known of the problem.
+            params (as of the model): The hyper-parameters that `fit` returned.
+        """
 
 
 class TellsTroubles(Model[Any], Protocol):
     """A model whose search may end in a way that a user should know of."""
 
     def troubles(self, setting: Setting, params: Any) -> Sequence[str]:
-        """Return sentences on how the search of one study ended."""
+        """Return sentences on how the search of one study ended.
+
+        Args:
+            setting: What is known of the problem.
+            params (as of the model): The hyper-parameters that `fit` returned.
+        """
 
 
 class WeighsCommonNoise(Model[Any], Protocol):
@@ -127,6 +160,11 @@ class SortsStudies(Model[Any], Protocol):
         """Return a number per study [...]: those of equal number are conditioned together.
 
         Each of the studies of kind `ALONE` is conditioned by itself, with arrays [alternative, context].
+
+        Args:
+            tally: The data of all studies.
+            setting: What is known of the problem.
+            params (as of the model): The hyper-parameters that `fit` returned.
         """
 
 

@@ -68,12 +68,16 @@ class GPParams:
 class GP:
     """The paper's model: one Gaussian process per alternative.
 
-    f_k ~ GP(m_k, scale_k · correlation), normal noise, MAP hyper-parameters on standardised outcomes.
-    ``kernel`` is rbf, matern12, matern32 or matern52; ``prior`` is paper, modern or none (see
-    `argbest.core.priors`). ``noise`` is learned: one level per "alternative", or one per "pair" by shrinkage
-    (`argbest.core.noise`). ``noise_sd`` is the standard deviation of one observation where it is known: a
-    number, or a table [alternative, context]. Outcomes are standardised per alternative. BoTorch's model
-    since 0.12 is ``GP(kernel="rbf", prior="modern")``.
+    f_k ~ GP(m_k, scale_k · correlation), normal noise, MAP hyper-parameters on outcomes that are standardised
+    per alternative. BoTorch's model since 0.12 is ``GP(kernel="rbf", prior="modern")``.
+
+    Args:
+        kernel: How alike near contexts are: rbf, matern12, matern32 or matern52.
+        prior: What is expected of the hyper-parameters: paper, modern or none (`argbest.core.priors`).
+        noise: What has a noise level of its own to learn: "alternative", or "pair" by shrinkage
+            (`argbest.core.noise`).
+        noise_sd: The standard deviation of one observation where it is known: a number, or a table
+            [alternative, context].
     """
 
     family: ClassVar[str] = "gp"  # of its predictions, see `argbest.answers.predicting`

@@ -21,7 +21,11 @@ class Draws(Protocol):
     """Random numbers of one step: the same lane always gives the same number."""
 
     def uniform(self, lane: int | IntArray = 0) -> Array:
-        """Return one uniform number in [0, 1) per leading index, [...]; for an array of lanes [lane, ...]."""
+        """Return one uniform number in [0, 1) per leading index, [...]; for an array of lanes [lane, ...].
+
+        Args:
+            lane: Which number, or which ones.
+        """
 
 
 class Policy(Protocol):
@@ -33,10 +37,15 @@ class Policy(Protocol):
     def propose(
         self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
     ) -> Decision:
-        """Return n decisions [..., n].
+        """Return n decisions [..., n], all among ``setting.candidates``.
 
-        ``pending`` [..., alternative, context] counts the trials under way; the belief does not know of them.
-        Every decision is among ``setting.candidates``.
+        Args:
+            belief: What is known of all mean rewards; it does not know of the trials under way.
+            tally: The data: counts, means and squared deviations of every pair.
+            pending: The trials under way, counted by pair, [..., alternative, context].
+            setting: What is known of the problem.
+            draws: The random numbers of this step.
+            n: How many decisions.
         """
 
 
@@ -47,14 +56,23 @@ class Begins(Policy, Protocol):
     """
 
     def begin(self, setting: Setting, tally: Tally) -> Policy:
-        """Return the policy to go on with."""
+        """Return the policy to go on with.
+
+        Args:
+            setting: What is known of the problem.
+            tally: The data of the initial design.
+        """
 
 
 class Finishes(Policy, Protocol):
     """A policy that knows when it has all it wants; a run then ends."""
 
     def finished(self, tally: Tally) -> bool:
-        """Return whether no further replication is wanted."""
+        """Return whether no further replication is wanted.
+
+        Args:
+            tally: The data so far.
+        """
 
 
 class WeighsCost(Policy, Protocol):
@@ -191,10 +209,10 @@ def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> 
 class Moment:
     """What one decision is taken from; arrays [..., alternative, context]."""
 
-    belief: Belief
+    belief: Belief  # what is known of all mean rewards, as if trials under way had come out as expected
     count: IntArray  # replications, with those under way and those of earlier decisions of the batch
-    setting: Setting
-    draws: Draws
+    setting: Setting  # what is known of the problem
+    draws: Draws  # the random numbers of this step
     lane: int  # the place in the batch
 
     @property
@@ -208,7 +226,11 @@ class Moment:
         return self.setting.question.choice(self.belief)
 
     def pick(self, marked: BoolArray) -> Decision:
-        """Return one of the marked pairs, at random."""
+        """Return one of the marked pairs, at random.
+
+        Args:
+            marked: The pairs to pick from, [..., alternative, context].
+        """
         return pick(marked, self.draws, self.lane)
 
 
@@ -233,7 +255,11 @@ class OneByOne:
         return belief, pending
 
     def decide(self, now: Moment) -> Decision:
-        """Return one decision [...]."""
+        """Return one decision [...].
+
+        Args:
+            now: What the decision is taken from.
+        """
         raise NotImplementedError
 
 
@@ -306,7 +332,12 @@ def fewest(count: IntArray, candidates: BoolArray) -> BoolArray:
 
 
 def largest(score: Array, candidates: BoolArray) -> BoolArray:
-    """Return which candidates have the largest score, [..., alternative, context]."""
+    """Return which candidates have the largest score, [..., alternative, context].
+
+    Args:
+        score: What is to be large, [..., alternative, context].
+        candidates: The pairs that may be chosen, [..., alternative, context].
+    """
     top = np.max(score, axis=(-2, -1), keepdims=True, where=candidates, initial=-np.inf)
     marked: BoolArray = candidates & (score == top)
     return marked

@@ -28,6 +28,9 @@ class Confirm:
     undecided contexts are sampled evenly, so that the last word does not rest on few replications. If every
     context is decided: the leaders of the least certain one. Ties at random; neither weights nor costs enter.
     With limits being the best means among those that keep them, as `Contrasts.bound` says it of each.
+
+    Args:
+        level: The probability of being the best from which on a context is decided.
     """
 
     takes_limits: ClassVar[bool] = True

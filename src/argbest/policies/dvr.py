@@ -119,8 +119,11 @@ class DVRM(_Reduction):
 
     DVR for the worst context: the weights are PFS(c)^power, whatever weights the problem has.
 
-    PFS(c) = min(1, Σ_{k≠b} Φ(−z_kc)) bounds the probability of a false selection; the larger the power, the
-    more the worst context counts. Costs and pairs set aside as in DVR.
+    PFS(c) = min(1, Σ_{k≠b} Φ(−z_kc)) bounds the probability of a false selection. Costs and pairs set aside
+    as in DVR.
+
+    Args:
+        power: The larger it is, the more the worst context counts.
     """
 
     power: float = 3.0

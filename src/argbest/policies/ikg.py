@@ -24,11 +24,13 @@ class IKG(OneByOne):
     The pair whose sample is expected to raise the weighted mean of the best rewards most.
 
     IKG(k, c) = Σ_c′ w_c′ KG(k, c; c′) (Ding, Hong, Shen and Zhang 2022), exact for finitely many contexts, in
-    logarithms; ties at random. ``lookahead`` is the number of replications looked ahead, noise σ²/lookahead;
-    ``math.inf`` is the noise-free look-ahead behind the published curves of Cakmak, Gao and Zhou. Where
-    replications differ in cost: the largest IKG / cost, as in the knowledge gradient per unit of cost.
-    With common random numbers a sample is the next replication of its pair, whose noise others may have
-    shown; other look-aheads than 1 count noise as if it were not shared.
+    logarithms; ties at random. Where replications differ in cost: the largest IKG / cost, as in the knowledge
+    gradient per unit of cost. With common random numbers a sample is the next replication of its pair, whose
+    noise others may have shown; other look-aheads than 1 count noise as if it were not shared.
+
+    Args:
+        lookahead: The number of replications looked ahead, noise σ²/lookahead; ``math.inf`` is the noise-free
+            look-ahead behind the published curves of Cakmak, Gao and Zhou.
     """
 
     weighs_cost: ClassVar[bool] = True

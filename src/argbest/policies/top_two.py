@@ -34,6 +34,9 @@ class TopTwo(OneByOne):
     Where replications differ in cost κ, the leader is sampled with odds β/√κ_I to (1 − β)/√κ_k: of all ways
     to reach some variance σ²/N_I + σ²/N_k of their difference, N in proportion to 1/√κ costs least. Pairs set
     aside are drawn at their means; of a dispute with one of them the other side is sampled.
+
+    Args:
+        beta: The probability with which the leader is sampled, and not the challenger.
     """
 
     beta: float = 0.5

@@ -35,7 +35,15 @@ class _TwoStage:
 
     With a ``confidence`` and a ``delta`` the first stage fixes how many replications of each design pair
     there will be (`second_stage`), and a run ends when it has them. Then the selections are right with that
-    probability where the best leads by delta or more: "expected" over ``contexts``, or in the "worst" one.
+    probability where the best leads by delta or more.
+
+    Args:
+        shares: The share of every pair, [..., alternative, context], summing to 1; None: by the tally at each
+            decision.
+        confidence: The probability with which selections are to be right.
+        delta: The lead of the best alternative from which on that holds.
+        contexts: Whether it holds "expected" over the contexts, or in the "worst" one.
+        totals: The replications of every pair once they are fixed, [alternative, context].
     """
 
     shares: Array | None = None  # [..., alternative, context], sum to 1; None: by the tally at each decision
@@ -73,11 +81,22 @@ class _TwoStage:
         return self.totals is not None and bool(np.all(tally.count >= self.totals))
 
     def variances(self, setting: Setting, tally: Tally) -> Array:
-        """Return S² of every design pair, 0 for all others, [..., alternative, context]."""
+        """Return S² of every design pair, 0 for all others, [..., alternative, context].
+
+        Args:
+            setting: What is known of the problem.
+            tally: The data of the first stage.
+        """
         raise NotImplementedError
 
     def law(self, n0: int, n_points: int, n_coefficients: int) -> Law:
-        """Return the law of νS²/σ² for the constant h."""
+        """Return the law of νS²/σ² for the constant h.
+
+        Args:
+            n0: The replications of every design pair in the first stage.
+            n_points: The number of design contexts.
+            n_coefficients: The coefficients of the line.
+        """
         raise NotImplementedError
 
     def propose(
@@ -188,6 +207,13 @@ def second_stage(
     best for independent, which bounds PCS from below), where it leads by ``delta`` or more and rewards are
     linear and normal; for TS: with one variance per alternative. PCS_E is over ``setting.weights``; for the
     worst context replace them by `worst_context`.
+
+    Args:
+        tally: The data of the first stage.
+        setting: What is known of the problem.
+        procedure: `TS` or `TSPlus`.
+        delta: The lead of the best alternative from which on the guarantee holds.
+        alpha: One minus the confidence.
     """
     if not 0 < delta < np.inf:
         raise InputError(

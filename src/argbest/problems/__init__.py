@@ -6,6 +6,7 @@ from argbest import lazy
 
 if TYPE_CHECKING:
     from argbest.problems.base import Problem
+    from argbest.problems.catalogue import Family, ProblemEntry, pinned, table, truth
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts, SpaceFilling
     from argbest.problems.noisy_table import NoisyTable, RandomProblem, table_problem
 
@@ -13,12 +14,13 @@ __getattr__, __dir__ = lazy.attributes(
     "argbest.problems",
     {
         "base": "Problem",
+        "catalogue": "Family ProblemEntry pinned table truth",
         "design": "EveryPair ExtremeContexts RandomContexts SpaceFilling",
         "noisy_table": "NoisyTable RandomProblem table_problem",
     },
 )
 
 __all__ = [
-    "EveryPair", "ExtremeContexts", "NoisyTable", "Problem", "RandomContexts", "RandomProblem",
-    "SpaceFilling", "table_problem",
+    "EveryPair", "ExtremeContexts", "Family", "NoisyTable", "Problem", "ProblemEntry", "RandomContexts",
+    "RandomProblem", "SpaceFilling", "pinned", "table", "table_problem", "truth",
 ]  # fmt: skip

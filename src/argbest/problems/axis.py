@@ -55,6 +55,7 @@ class Axis:
     categorical: frozenset[str] = frozenset()  # columns declared to be names, whatever they hold
     word: str = ""  # what the simulator calls a plain label
     people: "People | None" = field(default=None, compare=False)  # where they come from, if a population
+    retired: frozenset[int] = frozenset()  # positions that answers leave out; their data stay
 
     @classmethod
     def of(cls, kind: Kind, given: object) -> "Axis":
@@ -84,17 +85,69 @@ class Axis:
             first = axis.coordinates[name][0]
             if sort(first) != sort(values[0]):
                 raise InputError(f"got {first!r} ({sort(first)}) for {name!r}. Give {self._form}.")
+        fresh = replace(self, retired=frozenset())
         if not self.columns:
-            return replace(self, labels=axis.coordinates[self.kind])
+            return replace(fresh, labels=axis.coordinates[self.kind])
         columns = {name: axis.columns[name] for name in self.columns}
-        return replace(self, labels=axis.labels, columns=columns, named=axis.named and self.named)
+        return replace(fresh, labels=axis.labels, columns=columns, named=axis.named and self.named)
+
+    def joined_by(self, given: object) -> "Axis":
+        """Return the axis with further rows at its end; none of them is there already, none comes twice."""
+        more = self.rows(given)
+        if self.named and self.columns and not more.named:
+            raise InputError(
+                f"the {self.kind}s have names of their own beside their columns, and the new ones have none. "
+                f"Give a DataFrame with the names as its index."
+            )
+        for i in range(len(more)):
+            label, item = more.labels[i] if self.named else more.item(i), more.item(i)
+            for known in (label, item):
+                place = self.place(known)
+                if place is not None:
+                    back = f" It was retired: call study.readmit({self.kind}={label!r})."
+                    again = back if place in self.retired else " Leave it out."
+                    raise InputError(f"the {self.kind} {item!r} is in the study already.{again}")
+        refuse_repeats(f"identical new {self.kind}s", list(more.columns.values()))
+        own = more.labels if self.named or not self.columns else texts(more.columns)
+        refuse_repeats(f"duplicate new {self.kind} labels", [own])
+        columns = {name: values + more.columns[name] for name, values in self.columns.items()}
+        return replace(self, labels=self.labels + own, columns=columns)
+
+    def retiring(self, positions: Iterable[int]) -> "Axis":
+        """Return the axis of which just these are retired."""
+        retired = frozenset(positions)
+        left, fewest = len(self) - len(retired), _FEWEST_ENTRIES[self.kind]
+        if left < fewest:
+            several = "" if left == 1 else "s"
+            raise InputError(
+                f"{left} {self.kind}{several} would be left, and a study needs {fewest} or more. Add others "
+                f"first, or retire fewer."
+            )
+        return replace(self, retired=retired)
+
+    @cached_property
+    def active(self) -> BoolArray:
+        """[entry] whether answers are about it: all but those that were retired."""
+        marked = np.ones(len(self), bool)
+        marked[list(self.retired)] = False
+        return marked
+
+    @property
+    def places(self) -> IntArray:
+        """[entry] its place among those that are not retired: its row in answers about these alone."""
+        return np.asarray(np.cumsum(self.active) - 1)
 
     def blocks(self, size: int) -> Iterator["Axis"]:
         """Yield the axis in parts of at most ``size`` entries, in their order."""
         for first in range(0, len(self), size):
-            part = slice(first, first + size)
-            columns = {name: values[part] for name, values in self.columns.items()}
-            yield replace(self, labels=self.labels[part], columns=columns)
+            yield self.some(range(first, min(first + size, len(self))))
+
+    def some(self, positions: Iterable[int]) -> "Axis":
+        """Return some of the entries, in this order."""
+        where = list(positions)
+        columns = {name: tuple(values[i] for i in where) for name, values in self.columns.items()}
+        labels = tuple(self.labels[i] for i in where)
+        return replace(self, labels=labels, columns=columns, retired=frozenset())
 
     def item(self, i: int) -> Item:
         """Return what the simulator receives for position i: the label, or the row as a dict."""
@@ -108,17 +161,27 @@ class Axis:
                 raise InputError(f"got {self.kind} {item!r}. Give {self._form}.")
             parts = [item[name] for name in self.columns]
         key = tuple((sort(v), v) for v in (plain(part, self.kind) for part in parts))
-        known = self._positions[isinstance(item, Mapping)]
-        if key in known:
-            return known[key]
-        alike = [i for other, i in known.items() if all(map(close, key, other))]
-        if len(alike) == 1:
-            return alike[0]
+        found = self._found(key, row=isinstance(item, Mapping))
+        if found is not None:
+            return found
         names = {str(label): label for label in self.labels}
         text = texts({str(n): (v,) for n, v in item.items()})[0] if isinstance(item, Mapping) else item
         near = difflib.get_close_matches(str(text), names, n=3, cutoff=0.3) or list(names)[:3]
         hint = ", ".join(repr(names[name]) for name in near)
         raise InputError(f"unknown {self.kind} {item!r}. Did you mean one of {hint}? Give {self._form}.")
+
+    def _found(self, key: Key, *, row: bool) -> int | None:
+        """Return the position of a label or a row, None where there is none, or where several are alike."""
+        known = self._positions[row]
+        if key in known:
+            return known[key]
+        alike = [i for other, i in known.items() if all(map(close, key, other))]
+        return alike[0] if len(alike) == 1 else None
+
+    def place(self, item: Item) -> int | None:
+        """Return the position of a label or a row, None where there is none."""
+        parts = [item[name] for name in self.columns] if isinstance(item, Mapping) else [item]
+        return self._found(tuple((sort(part), part) for part in parts), row=isinstance(item, Mapping))
 
     def frame(self, indices: Iterable[int] | None = None) -> "pd.DataFrame":
         """Return the axis, or the given positions of it, as columns `context`, `context.rate`, ..."""
@@ -242,10 +305,10 @@ class Axis:
     def _from_labels(self, labels: tuple[Label, ...]) -> "Axis":
         """Return the rows that labels stand for: new values of a single column, else rows of this axis."""
         if len(self.columns) == 1 and not self.named:
-            return replace(self, labels=labels, columns=dict.fromkeys(self.columns, labels))
-        where = [self.index(label) for label in labels]
-        columns = {name: tuple(values[i] for i in where) for name, values in self.columns.items()}
-        return replace(self, labels=tuple(self.labels[i] for i in where), columns=columns)
+            return replace(
+                self, labels=labels, columns=dict.fromkeys(self.columns, labels), retired=frozenset()
+            )
+        return self.some(self.index(label) for label in labels)
 
     @cached_property
     def _positions(self) -> tuple[dict[Key, int], dict[Key, int]]:

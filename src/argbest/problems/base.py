@@ -51,26 +51,37 @@ _FOLLOWS_FROM_GOAL = (  # what is worked out once
 class Problem:
     """K alternatives, C contexts, a simulator and, where known, the truth; tables are [alternative, context].
 
-    Alternatives and contexts are labels, dicts or a DataFrame (`Axis.of`), and contexts may be a
-    `Population`. One noisy reward comes from
-    `simulate(alternative, context, seed)`. `weights` say how much each context counts (default: equally),
-    `bounds` give the range of the context coordinates (`Axis.bounds`), `categorical` names columns whose
-    numbers are only identifiers (`labels.declared`). `truth`, its standard error `truth_se` and the
-    noise's standard deviation `noise_sd` (a number or a table) let the problem score selections; 0 says that
-    the simulator has no noise, so that equal replications are what is expected.
-    `name` is the title of reports and pictures, by default the name of the simulator (`labels.title`).
-    `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
-    `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value
-    outside it is refused, and `Study.guarantee` then needs no normal rewards. `rate=True` says more: every
-    single reward is 0 or 1, or False or True, and the mean is the rate of ones; all other values are refused.
-    Of several responses `reward_range` is a dict by response, and `rate` names those that are rates.
-
-    A simulator may return several `responses`, a dict of numbers. The `goal` then says which one, or which
-    weighted sum, is to be large or small ("min cost + 0.2 * wait"), and `limits` what a choice must keep
-    ("late <= 0.05"); see `argbest.core.goals`. `price` is what it costs to break a limit, in units of the
-    goal (default: what is at stake in a context, `argbest.core.limits.usual_price`). `truth` and `noise_sd`
-    are then dicts of tables by response. Responses that are not declared are taken from the first result.
-    `prior_runs` are those that `Study` was given.
+    Args:
+        alternatives (list, dicts or DataFrame): What there is to choose from: labels, or rows with named
+            columns.
+        contexts (list, dicts, DataFrame or Population): The situations to choose for: labels, rows, or people
+            drawn from a `Population`.
+        simulate: A function of (alternative, context, seed) that returns one noisy reward, or a dict of
+            responses; or a `Program`.
+        weights (list or dict): How much each context counts; by default all alike.
+        bounds (pair, dict or list of pairs): The range of the context coordinates; by default their extremes.
+        categorical (names of columns): Columns whose numbers are only identifiers.
+        goal: What is to be large or small: "max", "min", or with several responses "min cost" or "min cost +
+            0.2 * wait".
+        limits (text or list of texts): What a choice must keep, such as "late <= 0.05".
+        price: What it costs to break a limit, in units of the goal; by default what is at stake in a context.
+        responses (list of names): What the simulator returns, if it returns a dict; by default taken from the
+            first result.
+        truth (table): The mean rewards where they are known, which score selections; with several responses a
+            dict of tables.
+        truth_se (table): The standard error of the truth.
+        noise_sd (number or table): The standard deviation of the noise where it is known, with several
+            responses a dict; 0 says that the simulator has none.
+        name: The title of reports and pictures; by default the name of the simulator.
+        description: A sentence about the problem.
+        reward: What is simulated, with its unit, for pictures and pages: "waiting time, minutes".
+        reward_range (pair, or dict by response): An interval that holds every single reward; values outside
+            it are refused, and `Study.guarantee` then needs no normal rewards.
+        rate (bool, or names of responses): Whether every single reward is 0 or 1, so that its mean is a rate;
+            all other values are refused.
+        question (name or question): What is to be chosen (`argbest.questions`); by default the best
+            alternative of every context.
+        prior_runs: Runs of earlier sources, as `Study` was given them.
     """
 
     alternatives: Axis
@@ -217,6 +228,9 @@ class Problem:
         """Return a question that was `put`, such that choices must keep the limits of this problem, if any.
 
         A broken limit counts as a loss of its price; see `argbest.core.questions.within_limits`.
+
+        Args:
+            question: What is to be chosen.
         """
         if not self.limits or offers(question, HasLimits) or offers(question, KeepsLimits):
             return question
@@ -226,9 +240,14 @@ class Problem:
     def put(self, question: object, answered: BoolArray | None = None) -> Question:
         """Return a question, by name or as an object, put to the contexts of this problem.
 
-        Where ``answered`` [context] is not, no alternative can be chosen: such a context does not count.
+        Args:
+            question (name or question): What is to be chosen.
+            answered: Which contexts have an answer, [context]; in others no alternative can be chosen, and
+                they do not count.
         """
         axis = self.contexts
+        if axis.retired:
+            answered = axis.active if answered is None else answered & axis.active
         metric = axis.metric
         columns = tuple(
             Column(self.column_word(name), tuple(values), name not in metric or isinstance(values[0], bool))
@@ -237,13 +256,24 @@ class Problem:
         return put_to(question_of(question), Contexts(self.weights, columns, answered))
 
     def column_word(self, name: str) -> str:
-        """Return what a column of the contexts is called: that of plain labels as the simulator calls it."""
+        """Return what a column of the contexts is called: that of plain labels as the simulator calls it.
+
+        Args:
+            name: The column.
+        """
         return name if self.contexts.columns else self.contexts.word or name
 
     def asking(
         self, question: object = None, *, goal: object = None, limits: object = None, price: object = None
     ) -> "Problem":
-        """Return the problem with another question, goal, limits or price; None: as before, () no limits."""
+        """Return the problem with another question, goal, limits or price; None: as before.
+
+        Args:
+            question (name or question): What is to be chosen.
+            goal (text): What is to be large or small.
+            limits (text or list of texts): What a choice must keep; () stands for no limits.
+            price (number): What it costs to break a limit.
+        """
         wanted = goals.Wanted.read(
             self.goal if goal is None else goal,
             self.limits if limits is None else limits,
@@ -270,6 +300,7 @@ class Problem:
     def beginning_with(self, prior_runs: PriorRuns) -> "Problem":
         """Return the problem with runs of earlier sources, from which a study of it learns too."""
         other = copy(self)
+        other.__dict__.pop("_separation_of_all", None)
         other.__dict__.update(prior_runs=prior_runs)
         return other
 
@@ -318,7 +349,11 @@ class Problem:
         return bool(self.responses) or not self.mentioned
 
     def naming(self, responses: Iterable[str]) -> "Problem":
-        """Return the problem whose simulator returns these responses, where none were declared."""
+        """Return the problem whose simulator returns these responses, where none were declared.
+
+        Args:
+            responses: Their names, in the order of the simulator.
+        """
         names = goals.Wanted.read(self.goal, self.limits, self.price, responses).responses
         rates = declared_rates(self.rate, names)
         other = copy(self)
@@ -338,12 +373,47 @@ class Problem:
         )
         return other
 
+    def revised(self, alternatives: Axis, contexts: Axis, shares: Array) -> "Problem":
+        """Return the problem with rows added at the ends of its table, or retired from it.
+
+        ``shares`` [context] say how much every context counts beside the others; one that is retired counts
+        nothing. Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others
+        is let go of; one noise level of all pairs stays.
+        """
+        other = copy(self)
+        for name in (*_FOLLOWS_FROM_GOAL, "_separation_of_all"):
+            other.__dict__.pop(name, None)
+        tables = {name: getattr(self, name) for name in ("truth", "truth_se", "noise_sd")}
+        shape = len(alternatives), len(contexts)
+        affordable(
+            f"{shape[0]:,} alternatives x {shape[1]:,} contexts have pairs", shape[0] * shape[1], MOST_PAIRS
+        )
+        if shape != self.shape:
+            tables |= {"truth": None, "truth_se": None, "noise_sd": _one_level(self.noise_sd, shape)}
+        other.__dict__.update(
+            tables,
+            alternatives=alternatives,
+            contexts=contexts,
+            weights=_frozen(counting(shares, contexts)),
+            bounds=_hull(self.bounds, contexts),
+        )
+        _ = other.asked
+        return other
+
     def declares_rate(self, response: int) -> bool:
-        """Return whether every value of a response, by its place, was said to be 0 or 1."""
+        """Return whether every value of a response, by its place, was said to be 0 or 1.
+
+        Args:
+            response: The place of the response, from 0.
+        """
         return self.rate if isinstance(self.rate, bool) else self._names[response] in self.rate
 
     def range_of(self, response: int) -> tuple[float, float] | None:
-        """Return the interval that holds every value of a response, by its place; None if none is known."""
+        """Return the interval that holds every value of a response, by its place; None if none is known.
+
+        Args:
+            response: The place of the response, from 0.
+        """
         if self.declares_rate(response):
             return 0.0, 1.0
         if isinstance(self.reward_range, dict):
@@ -442,6 +512,10 @@ class Problem:
         """Return [..., context] whether the selected alternative is `best`, or right by the question.
 
         With limits -1 stands for "none keeps them", and is right where that is so.
+
+        Args:
+            selected: The positions of what was selected, [..., context].
+            question: What was asked; by default for the best alternative of every context.
         """
         asked = self._scored_by(question)
         if asked.name != BEST.name:
@@ -456,6 +530,11 @@ class Problem:
         """Return [..., context] whether the selected is within delta of the best; at 0 all tied ones are.
 
         With limits it must keep them, too; of other questions than the best they count at their price.
+
+        Args:
+            selected: The positions of what was selected, [..., context].
+            delta: How far from the best a selection may be and still count as right.
+            question: What was asked; by default for the best alternative of every context.
         """
         zone = indifference_zone(delta) + self._tolerance
         near = self.opportunity_cost(selected, question) <= zone
@@ -468,6 +547,10 @@ class Problem:
         """Return [..., context] how much worse the selected alternative is than the best.
 
         With limits it is the price where the selected one breaks them, and at most that elsewhere.
+
+        Args:
+            selected: The positions of what was selected, [..., context].
+            question: What was asked; by default for the best alternative of every context.
         """
         asked, table = self._scored_by(question), self._outcomes if self.limits else self._rewards
         return asked.loss(table, self._checked(selected, asked.right_choice(table).shape, asked))
@@ -481,6 +564,10 @@ class Problem:
 
         Of a question with one alternative for all contexts, whether that does; of several per context,
         whether any of them does.
+
+        Args:
+            selected: The positions of what was selected, [..., context].
+            question: What was asked; by default for the best alternative of every context.
         """
         asked = self._scored_by(question)
         shape = asked.right_choice(self._outcomes if self.limits else self._rewards).shape
@@ -506,6 +593,9 @@ class Problem:
 
         Rows that summarise several replications say so in the columns `n` and `variance`, as those of
         `Study.observations` do. All other values are kept one by one too: their shape tells of the noise.
+
+        Args:
+            frame: The runs, a row each.
         """
         where = self.alternatives.locate(frame), self.contexts.locate(frame)
         if "value" not in frame.columns:
@@ -743,6 +833,36 @@ def _weights(given: object, contexts: Axis) -> Array:
             "Use 0 for a context that does not count in averages."
         )
     return _frozen(weights / weights.sum())
+
+
+def counting(shares: Array, contexts: Axis) -> Array:
+    """Return the weights of contexts that count so much beside each other: 0 of those that are retired."""
+    there = np.where(contexts.active, shares, 0.0)
+    counted = there[contexts.active]
+    if np.ptp(counted) == 0.0 and counted[0] > 0:  # so that equal ones weigh as if nobody had said so
+        there = contexts.active.astype(float)
+    if not there.sum() > 0:
+        raise InputError(
+            "all contexts that are left have the weight 0, so that none of them would count. Give others "
+            "another weight first: study.set_weights(...)."
+        )
+    return np.asarray(there / there.sum())
+
+
+def _hull(bounds: Bounds, contexts: Axis) -> Bounds:
+    """Return the bounds, widened where contexts lie outside."""
+    ends = {
+        name: (min(bounds[name][0], *map(float, values)), max(bounds[name][1], *map(float, values)))
+        for name, values in contexts.metric.items()
+    }
+    return contexts.bounds(ends)
+
+
+def _one_level(noise_sd: Array | None, shape: tuple[int, int]) -> Array | None:
+    """Return the noise of a table of another size, where it is the same of all pairs; else None."""
+    if noise_sd is None or np.any(np.ptp(noise_sd, axis=(-2, -1)) > 0):
+        return None
+    return _frozen(np.broadcast_to(noise_sd[..., :1, :1], (*noise_sd.shape[:-2], *shape)).copy())
 
 
 def _spread(what: str, given: object, shape: tuple[int, ...]) -> Array:

@@ -12,6 +12,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.noise import MANY_PAIRS
 from argbest.core.setting import Coordinates
 from argbest.errors import InputError
+from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 
 Pair = tuple[int, int]
@@ -24,12 +25,21 @@ class Design(Protocol):
     """A frozen description of the first pairs to simulate."""
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
-        """Return positions of (alternative, context), in the order of simulation."""
+        """Return positions of (alternative, context), in the order of simulation.
+
+        Args:
+            problem: What is to be simulated.
+            generator: The random numbers to draw with.
+        """
 
 
 @dataclass(frozen=True)
 class EveryPair:
-    """Every pair, ``replications`` times."""
+    """Every pair, ``replications`` times.
+
+    Args:
+        replications: How often each pair is simulated.
+    """
 
     replications: int = 2
 
@@ -45,7 +55,12 @@ class EveryPair:
 
 @dataclass(frozen=True)
 class RandomContexts:
-    """For every alternative ``number`` random contexts, one replication each."""
+    """For every alternative ``number`` random contexts, one replication each.
+
+    Args:
+        number: How many contexts are drawn for each alternative.
+        replace: Whether a context may be drawn more than once.
+    """
 
     number: int
     replace: bool = False
@@ -73,6 +88,9 @@ class ExtremeContexts:
     """Every alternative at the extreme contexts, ``replications`` times each: stage one of TS and TS+.
 
     These are the two ends of one coordinate, or the corners of several, snapped to existing contexts.
+
+    Args:
+        replications: How often each of these pairs is simulated.
     """
 
     replications: int
@@ -134,6 +152,10 @@ class SpaceFilling:
 
     Scrambled Sobol points over all columns of both, each moved to the nearest pair not taken yet. Names
     without coordinates are taken in turn, so that all are used alike.
+
+    Args:
+        number: How many pairs.
+        replications: How often each of them is simulated.
     """
 
     number: int
@@ -311,6 +333,48 @@ class Automatic:
     @property
     def _budget(self) -> int:
         return USUAL_BUDGET if self.budget is None else self.budget
+
+
+def of_new_rows(
+    model: object, problem: Problem, before: tuple[int, int], *, knows_new_contexts: bool
+) -> list[Pair]:
+    """Return pairs of which nothing can be inferred, of rows added to a table of the size ``before``.
+
+    A model that learns about pairs from others says something of every new row whose numbers and categories
+    it can place: then no pair is needed. A name, or a category, that it has never seen is simulated in three
+    pairs, twice each. Any other model learns each alternative by itself: a new one is simulated twice in all
+    contexts. New contexts it can place if it ``knows_new_contexts`` and their categories; else every
+    alternative is simulated twice there. Retired rows are left out.
+    """
+    alternatives, contexts = problem.alternatives, problem.contexts
+    there = [np.flatnonzero(axis.active).tolist() for axis in (alternatives, contexts)]
+    new = [[i for i in places if i >= first] for places, first in zip(there, before, strict=True)]
+    unknown = [
+        [i for i in own if unplaced(axis, i, first)]
+        for axis, own, first in zip((alternatives, contexts), new, before, strict=True)
+    ]
+    if offers(model, LearnsFromOthers):
+        once = [(k, c) for k in unknown[0] for c in _some_of(there[1])]
+        once += [(k, c) for c in unknown[1] for k in _some_of(there[0]) if (k, c) not in once]
+        return once * _TWICE
+    strange = unknown[1] if knows_new_contexts else new[1]
+    once = [(k, c) for k in there[0] for c in there[1] if k >= before[0] or c in strange]
+    lends = offers(model, LendsNoise) and bool(model.lends_noise)
+    return once * (1 if lends and len(once) >= MANY_PAIRS else _TWICE)
+
+
+def unplaced(axis: Axis, i: int, first: int) -> bool:
+    """Return whether an entry has a name or a category that none of the ``first`` entries has."""
+    metric = axis.metric
+    return any(
+        values[i] not in values[:first] for name, values in axis.coordinates.items() if name not in metric
+    )
+
+
+def _some_of(places: list[int]) -> list[int]:
+    """Return three of the entries, or all if there are fewer: the first, the last and one between them."""
+    some = np.linspace(0, len(places) - 1, min(_PER_NAME, len(places)))
+    return [places[int(i)] for i in np.rint(some)]
 
 
 def is_auto(given: object) -> bool:

@@ -22,7 +22,12 @@ _NEIGHBOURS = 0.2  # lengthscale along the line of alternatives, whose neighbour
 
 @dataclass(frozen=True, eq=False)
 class ByPosition(ABC):
-    """A simulator that works on positions, many at a time; one call is one of them."""
+    """A simulator that works on positions, many at a time; one call is one of them.
+
+    Args:
+        alternatives: The alternatives, with their labels.
+        contexts: The contexts, with their labels.
+    """
 
     alternatives: Axis
     contexts: Axis
@@ -34,7 +39,13 @@ class ByPosition(ABC):
 
     @abstractmethod
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
-        """Return the rewards of positions and seeds, broadcast: what single calls give one by one."""
+        """Return the rewards of positions and seeds, broadcast: what single calls give one by one.
+
+        Args:
+            alternatives: Positions of alternatives.
+            contexts: Positions of contexts.
+            seeds: A seed for each.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +71,15 @@ class NoisyTable(ByPosition):
     """A simulator that looks up the mean and adds normal noise, a function of the seed alone.
 
     Alternatives that share a seed would have all of that noise in common. Where they do, `with_shared_seeds`
-    mixes the alternative in, so that the noise of two of them has the ``correlation`` stated.
+    mixes the alternative in.
+
+    Args:
+        alternatives: The alternatives, with their labels.
+        contexts: The contexts, with their labels.
+        mean: The mean rewards, [alternative, context].
+        noise_sd: The standard deviation of the noise, [alternative, context].
+        correlation: That of the noise of two alternatives that share a seed.
+        shared: Whether alternatives share seeds.
     """
 
     mean: Array  # [alternative, context]
@@ -99,9 +118,15 @@ def table_problem(
     correlation: float = 0.0,
     **options: Any,
 ) -> Problem:
-    """Return the problem whose simulator looks up its truth; the options are those of `Problem`.
+    """Return the problem whose simulator looks up its truth.
 
-    ``correlation`` is that of the noise of alternatives that share random numbers.
+    Args:
+        alternatives: What there is to choose from.
+        contexts: The situations to choose for.
+        truth: The mean rewards, [alternative, context].
+        noise_sd: The standard deviation of the noise, [alternative, context].
+        correlation: That of the noise of alternatives that share random numbers.
+        options (options of `Problem`): Whatever else describes the problem.
     """
     rho = finite("correlation", correlation, above=-1.0 / max(len(alternatives) - 1, 1), below=1.0)
     simulate = NoisyTable(alternatives, contexts, truth, noise_sd, rho)
@@ -160,6 +185,16 @@ class RandomProblem:
     """Problems on the same alternatives and contexts, with truth Σ A Z Bᵀ over the terms, Z standard normal.
 
     So the truth of two pairs has covariance Σ (A Aᵀ)[k, k'] (B Bᵀ)[c, c'].
+
+    Args:
+        name: What the family is called.
+        description: What its problems have in common.
+        alternatives: What there is to choose from.
+        contexts: The situations to choose for.
+        bounds: The range of the context coordinates.
+        terms: The factors A and B of every term.
+        noise_sd: The standard deviation of the noise.
+        correlation: That of the noise of alternatives that share random numbers.
     """
 
     name: str
@@ -177,7 +212,11 @@ class RandomProblem:
         return len(self.alternatives), len(self.contexts)
 
     def truth(self, seed: int) -> Array:
-        """Return the mean rewards [alternative, context] of one seed, a function of that seed alone."""
+        """Return the mean rewards [alternative, context] of one seed, a function of that seed alone.
+
+        Args:
+            seed: Which of the problems.
+        """
         draws = streams.generator(seed, streams.Purpose.PROBLEM)
         each = (a @ draws.standard_normal((a.shape[1], b.shape[1])) @ b.T for a, b in self.terms)
         return sum(each, np.zeros(self.shape))

@@ -104,14 +104,15 @@ class People:
 class Population:
     """People (days, jobs, ...) as the contexts of a problem, each with covariates of its own.
 
-    ``source`` is a table with a row per person (a DataFrame, a list of dicts, the path of a CSV file), or a
-    function of a `numpy.random.Generator` that returns such a table or, one call each, a row as a dict. ``n``
-    people are drawn by a stream of random numbers of their own, ``seed``; of a table without replacement, and
-    all of one that has no more. ``weights`` say for how many each stands: the name of a column, or of a table
-    numbers in the order of its rows. People with equal covariates are one context with their summed weight.
+    People with equal covariates are one context with their summed weight. The rest of the table, or further
+    draws, are people never seen: `Study.check_population` asks how well the answer serves them.
 
-    The rest of the table, or further draws, are people never seen: `Study.check_population` asks how well the
-    answer serves them.
+    Args:
+        source (table, path of a CSV file, or function): A table with a row per person, or a function of a
+            `numpy.random.Generator` that returns such a table or, one call each, a row as a dict.
+        n: How many people are drawn; of a table without replacement, and all of one that has no more.
+        weights (name of a column, or list): For how many each person stands.
+        seed: The stream of random numbers that draws them.
     """
 
     source: Any
@@ -150,7 +151,11 @@ class Population:
         return _weighed(_calls(self.source, streams.generator(self.seed, purpose), n), self.weights)
 
     def more_sampled(self, n: int) -> Fresh:
-        """Return n people whom the sampler draws beside those of `drawn`."""
+        """Return n people whom the sampler draws beside those of `drawn`.
+
+        Args:
+            n: How many people.
+        """
         return _fresh(*self._sampled(streams.Purpose.FRESH_PEOPLE, n), "drawn by the sampler")
 
 

@@ -102,7 +102,7 @@ def values(answer: Answer) -> Values:
         meaning=answer.meaning,
         worst_title=f"worst {curves.side(problem.contexts).title}",
         from_zero=answer.question in ("regret", "most-probable-best"),
-        total=len(axis),
+        total=int(axis.active.sum()),
     )
 
 
@@ -111,13 +111,15 @@ def shortlist(answer: Answer) -> Shortlist:
     problem = answer.view.problem
     alternatives, contexts = curves.side(problem.alternatives), curves.side(problem.contexts)
     place = np.zeros(problem.shape, np.int64)
-    for c, named in enumerate(answer.choice):
+    for c, named in zip(np.flatnonzero(problem.contexts.active).tolist(), answer.choice, strict=True):
         for i, label in enumerate(named, start=1):
             place[problem.alternatives.index(label), c] = i
     place = place[np.ix_(alternatives.order, contexts.order)]
     kept = np.flatnonzero(place.any(axis=1))
-    some = Side(alternatives.order[kept], tuple(alternatives.labels[i] for i in kept), alternatives.title)
-    return Shortlist(some, contexts, place[kept], answer.table["state"].to_numpy(object)[contexts.order])
+    order, labels = alternatives.order[kept], tuple(alternatives.labels[i] for i in kept)
+    some = Side(order, labels, alternatives.title, alternatives.size)
+    states = answer.table["state"].to_numpy(object)[problem.contexts.places[contexts.order]]
+    return Shortlist(some, contexts, place[kept], states)
 
 
 def rule_map(answer: Answer) -> RuleMap:

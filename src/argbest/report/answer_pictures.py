@@ -33,8 +33,13 @@ def plot_answer(answer: Answer, *, ax: "Axes | None" = None, theme: str | None =
 
     One alternative for all contexts: what each is worth, with 90 % intervals, and where it is worst if that
     matters. Several per context: their places. A rule: its tree above the contexts, in the colours of its
-    ends. One per context: the policy map. What is non-dominated: two responses of every alternative, a
-    panel per context. ``theme`` is "light" or "dark".
+    ends. One per context: the policy map. What is non-dominated: two responses of every alternative, a panel
+    per context.
+
+    Args:
+        answer: What `Study.answer` returned.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     drawn = {ONE: _values, SEVERAL: _shortlist, RULE: _rule, EACH: _per_context, FRONT: plot_front}
     if answer.form not in drawn:
@@ -47,7 +52,10 @@ def plot_answer(answer: Answer, *, ax: "Axes | None" = None, theme: str | None =
 def plot_tailoring(answer: Answer, *, ax: "Axes | None" = None, theme: str | None = None) -> "Axes":
     """Return axes that show what choosing per context gains with 1, 2, 3, … alternatives.
 
-    The answer is one to `best` or `overall`. ``theme`` is "light" or "dark".
+    Args:
+        answer: The answer to `best` or `overall`.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     if answer.tailoring is None:
         raise InputError(

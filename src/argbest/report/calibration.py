@@ -110,8 +110,13 @@ def plot_calibration(
 ) -> "Axes":
     """Return axes with how often claims came true against the claims; below the diagonal they are too high.
 
-    ``results`` are those of an experiment or their frame of runs; ``bins`` are those of `calibration`. Bars
-    are 95 % intervals. ``theme`` is "light" or "dark".
+    Bars are 95 % intervals.
+
+    Args:
+        results (Results or frame): Those of an experiment, or their frame of runs.
+        bins: The edges of the bins of claims, or how many of equal size.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     numbers = calibration(results, bins=bins)
     if numbers.empty:
@@ -151,8 +156,14 @@ def plot_model_check(
     """Return axes with every pair's z-score, or residual, against its prediction from all other pairs.
 
     The band holds 95 % of them if the model fits; pairs beyond the limit of `ModelCheck` are flagged and
-    named, the worst first, and the title says so. With ``values="residual"`` bars of two standard deviations
-    of the prediction take the place of the band. ``theme`` is "light" or "dark".
+    named, the worst first, and the title says so.
+
+    Args:
+        study: The study to draw.
+        values: "z" for z-scores; "residual" for residuals, with bars of two standard deviations of the
+            prediction in the place of the band.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     style.require_study(study)
     one_of("values", values, VALUES)

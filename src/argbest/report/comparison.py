@@ -84,9 +84,13 @@ def plot_comparison(
 ) -> "Axes":
     """Return axes with a measure over replications, a line per contender with its 95 % band.
 
-    ``results`` are those of an experiment, their frame of runs or their summary. ``measure`` is pcs_e, p_all,
-    pcs_m, pgs, eoc or certificate. Lines differ in dashes and marks, not only in colour. ``theme`` is "light"
-    or "dark".
+    Lines differ in dashes and marks, not only in colour.
+
+    Args:
+        results (Results or frame): Those of an experiment, their frame of runs or their summary.
+        measure: What is drawn: pcs_e, p_all, pcs_m, pgs, eoc or certificate.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     one_of("measure", measure, NAMES)
     curves = bands(summary_of(results), measure)
@@ -159,10 +163,16 @@ def progress(study: Study, measure: str = "pcs_e", *, points: int = 12) -> Band:
 def plot_progress(
     source: object, *, measure: str = "pcs_e", ax: "Axes | None" = None, theme: str | None = None
 ) -> "Axes":
-    """Return axes with a measure such as "pcs_e" or "eoc" over replications, and its intervals.
+    """Return axes with a measure over replications, and its intervals.
 
     Of a study these are its own certificates along its replications (see `progress`); of the results of an
-    experiment the curves of `plot_comparison`. ``theme`` is "light" or "dark".
+    experiment the curves of `plot_comparison`.
+
+    Args:
+        source (Study or Results): What is drawn.
+        measure: What is drawn of it, such as "pcs_e" or "eoc".
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     if not isinstance(source, Study):
         return plot_comparison(source, measure=measure, ax=ax, theme=theme)

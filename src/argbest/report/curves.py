@@ -34,11 +34,14 @@ class Side:
     order: IntArray  # positions in the problem
     labels: tuple[str, ...]  # short, distinct, in that order
     title: str
+    size: int = 0  # positions in the problem, where some of them are left out: those that are retired
 
     @property
     def rank(self) -> IntArray:
-        """The place in the picture of every position in the problem."""
-        return np.argsort(self.order)
+        """The place in the picture of every position in the problem, -1 of those left out."""
+        places = np.full(max(self.size, len(self.order)), -1, np.int64)
+        places[self.order] = np.arange(len(self.order))
+        return places
 
 
 @dataclass(frozen=True)
@@ -113,9 +116,9 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
     n_alternatives, n_contexts = problem.shape
     if n_alternatives * n_contexts <= MOST_PAIRS:
         return Excerpt(np.arange(n_alternatives), np.arange(n_contexts), "")
-    room = min(n_contexts, max(_FEWEST_CONTEXTS, MOST_PAIRS // n_alternatives))
-    steps = np.linspace(0, n_contexts - 1, room).round().astype(int)
-    contexts = np.sort(side(problem.contexts).order[steps])
+    in_order = side(problem.contexts).order
+    room = min(len(in_order), max(_FEWEST_CONTEXTS, MOST_PAIRS // n_alternatives))
+    contexts = np.sort(in_order[np.linspace(0, len(in_order) - 1, room).round().astype(int)])
     named = selection.iloc[contexts][["selected", "runner_up"]].to_numpy().ravel()
     first = np.zeros(n_alternatives, bool)
     first[[problem.alternatives.index(label) for label in named if label is not None]] = True
@@ -172,12 +175,18 @@ def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
     rows = evenly(problem, points)
     predicted = study.predict(rows)
     return PolicyCurve(
-        at=np.sort(np.array(problem.contexts.coordinates[name], float)),
+        at=np.sort(np.array(problem.contexts.coordinates[name], float)[problem.contexts.active]),
         grid=np.linspace(*problem.bounds[name], points),
-        probability=study.predict_proba(rows).to_numpy(float).T[alternatives.order],
+        probability=study.predict_proba(rows).to_numpy(float).T[_columns(problem, alternatives)],
         selected=_choices(problem, alternatives, predicted),
         p_best=predicted["p_best"].to_numpy(float),
     )
+
+
+def _columns(problem: Problem, alternatives: Side) -> IntArray:
+    """Return where `Study.predict_proba` has what can be chosen, in reading order."""
+    alike = problem.alternatives
+    return np.append(alike.places, np.sum(alike.active)).astype(np.int64)[alternatives.order]
 
 
 def grid(problem: Problem) -> Grid | None:
@@ -204,8 +213,9 @@ def side(axis: Axis) -> Side:
     """Return an axis in reading order: by its columns, numbers by size, text as it first came."""
     keys = [_sort_keys(values) for values in axis.coordinates.values()]
     order = np.lexsort(keys[::-1])  # lexsort goes by its last key first
+    order = order[axis.active[order]]
     labels = row_labels(axis)
-    return Side(order, tuple(labels[i] for i in order), _title(axis))
+    return Side(order, tuple(labels[i] for i in order), _title(axis), len(axis))
 
 
 def options(problem: Problem) -> Side:
@@ -214,7 +224,7 @@ def options(problem: Problem) -> Side:
     if not problem.limits:
         return found
     order = np.append(found.order, problem.n_alternatives)
-    return Side(order, (*found.labels, NONE_FEASIBLE), found.title)
+    return Side(order, (*found.labels, NONE_FEASIBLE), found.title, found.size + 1)
 
 
 def shorten(values: Sequence[Label]) -> list[str]:
@@ -264,7 +274,7 @@ def _choices(problem: Problem, side: Side, selection: "pd.DataFrame") -> IntArra
     found = _places(problem, side, selection["selected"].tolist())
     if not problem.limits:
         return found
-    return np.where((found < 0) & selection["state"].notna().to_numpy(), problem.n_alternatives, found)
+    return np.where((found < 0) & selection["state"].notna().to_numpy(), len(side.labels) - 1, found)
 
 
 def _places(problem: Problem, alternatives: Side, labels: Sequence[Label | None]) -> IntArray:

@@ -12,7 +12,14 @@ from argbest.study.study import Study
 
 
 def save(study: Study, folder: str | Path, *, dpi: int = DPI, theme: str | None = None) -> list[Path]:
-    """Return the paths of `policy_map.png` and `allocation.png`, written into an existing folder."""
+    """Return the paths of `policy_map.png` and `allocation.png`, written into an existing folder.
+
+    Args:
+        study: The study to draw.
+        folder: The folder to write into.
+        dpi: Dots per inch.
+        theme: "light" or "dark".
+    """
     return write(draw(study, theme=theme), folder, dpi=dpi)
 
 

@@ -51,11 +51,11 @@ def panels(answer: Answer) -> tuple[list[Panel], list[str], int]:
             f"two of them, as in 'pareto:min {goals[0]},min {goals[1]}'."
         )
     side, labels = curves.side(problem.contexts), curves.row_labels(problem.alternatives)
-    n, k = len(side.labels), problem.n_alternatives
+    n, k = len(side.labels), int(problem.alternatives.active.sum())
     some = np.unique(np.linspace(0, n - 1, min(n, MOST_PANELS)).round().astype(int))
     found = []
     for place in some.tolist():
-        c = int(side.order[place])
+        c = int(problem.contexts.places[side.order[place]])
         rows = table.iloc[c * k : (c + 1) * k]
         rows = rows[rows[COLUMN].notna()]
         mean, low, high = (

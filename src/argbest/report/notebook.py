@@ -56,8 +56,11 @@ def plot_answer(answer: Answer, *, theme: str | None = None) -> "Figure":
 class Plots:
     """Pictures of a study, each a figure of matplotlib; called by itself it is the policy map.
 
-    A notebook shows each below the cell that made it, whether the line ends in a semicolon or not.
-    ``theme`` is "light" or "dark". Keep one with ``figure.savefig("map.png")``.
+    A notebook shows each below the cell that made it, whether the line ends in a semicolon or not. Keep one
+    with ``figure.savefig("map.png")``.
+
+    Args:
+        study: The study to draw.
     """
 
     def __init__(self, study: Study) -> None:
@@ -81,7 +84,18 @@ class Plots:
         response: str | None = None,
         theme: str | None = None,
     ) -> "Figure":
-        """Return what is believed of the leading alternatives along a coordinate; see `plot_profiles`."""
+        """Return what is believed of the leading alternatives along a coordinate; see `plot_profiles`.
+
+        Args:
+            coordinate: The column of the contexts along which they are drawn; by default the first.
+            context (label or row): Where the other coordinates are held; by default where the selection is
+                least certain.
+            leading: How many of the likeliest alternatives; by default all that are selected somewhere, but
+                no more than 8.
+            level: The probability with which an interval holds the mean reward.
+            response: The response whose means are drawn; by default those of the goal.
+            theme: "light" or "dark".
+        """
         return _figure(
             report.plot_profiles(
                 self._study,
@@ -95,27 +109,55 @@ class Plots:
         )
 
     def allocation(self, *, theme: str | None = None) -> "Figure":
-        """Return how many replications every pair got."""
+        """Return how many replications every pair got.
+
+        Args:
+            theme: "light" or "dark".
+        """
         return _figure(report.plot_allocation(self._study, theme=theme))
 
     def contention(self, *, level: float = LEVEL, theme: str | None = None) -> "Figure":
-        """Return which alternatives are still in the running."""
+        """Return which alternatives are still in the running.
+
+        Args:
+            level: The probability that those in the running hold the best one.
+            theme: "light" or "dark".
+        """
         return _figure(report.plot_contention(self._study, level=level, theme=theme))
 
     def progress(self, *, measure: str = "pcs_e", theme: str | None = None) -> "Figure":
-        """Return how sure the study was as replications came in."""
+        """Return how sure the study was as replications came in.
+
+        Args:
+            measure: What is drawn, such as "pcs_e" or "eoc".
+            theme: "light" or "dark".
+        """
         return _figure(report.plot_progress(self._study, measure=measure, theme=theme))
 
     def answer(self, question: object = None, *, theme: str | None = None) -> "Figure":
-        """Return the picture of the answer to a question, by default that of the study."""
+        """Return the picture of the answer to a question, by default that of the study.
+
+        Args:
+            question (name or question): What is to be chosen (`argbest.questions`).
+            theme: "light" or "dark".
+        """
         return plot_answer(self._study.answer(question), theme=theme)
 
     def tailoring(self, *, theme: str | None = None) -> "Figure":
-        """Return what choosing per context gains with 1, 2, 3, … alternatives."""
+        """Return what choosing per context gains with 1, 2, 3, … alternatives.
+
+        Args:
+            theme: "light" or "dark".
+        """
         return _figure(report.plot_tailoring(self._study.answer("best"), theme=theme))
 
     def model_check(self, *, values: str = "z", theme: str | None = None) -> "Figure":
-        """Return how far pairs are from what all others predict."""
+        """Return how far pairs are from what all others predict.
+
+        Args:
+            values: "z" for z-scores, "residual" for residuals.
+            theme: "light" or "dark".
+        """
         return _figure(report.plot_model_check(self._study, values=values, theme=theme))
 
 

@@ -27,7 +27,12 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
     Contexts with one numeric coordinate lie along it: a band per alternative, the stronger the likelier it is
     best there, between the contexts too, and P(best) of the selection in a strip above. Contexts on a grid of
     two coordinates are a map: a colour per alternative, the stronger the surer. All others are the rows of a
-    table. Marks tell sure, equal and open contexts apart (`Study.selection`). ``theme`` is "light" or "dark".
+    table. Marks tell sure, equal and open contexts apart (`Study.selection`).
+
+    Args:
+        study: The study to draw.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     style.require_study(study)
     return draw_map(study.problem, curves.policy_map(study), curves.policy_curve(study), ax, theme)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from argbest.answers import frames
 from argbest.answers.predicting import knows_new_contexts, posterior
 from argbest.checks import finite, whole
 from argbest.core.arrays import Array, IntArray
@@ -111,7 +112,19 @@ def plot_profiles(
     """Return axes with the posterior mean of the leading alternatives, its intervals, and the sample means.
 
     See `profiles` for what is shown. Larger marks are means of more replications; a dashed line is a limit on
-    what is shown. ``theme`` is "light" or "dark".
+    what is shown.
+
+    Args:
+        study: The study to draw.
+        coordinate: The column of the contexts along which they are drawn; by default the first.
+        context (label or row): Where the other coordinates are held; by default where the selection is least
+            certain.
+        leading: How many of the likeliest alternatives; by default all that are selected somewhere, but no
+            more than 8.
+        level: The probability with which an interval holds the mean reward.
+        response: The response whose means are drawn; by default those of the goal.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     found = profiles(
         study, coordinate=coordinate, context=context, leading=leading, level=level, response=response
@@ -258,7 +271,7 @@ def _simulated(problem: Problem, name: str, here: Item) -> list[int]:
 
 def _selected(study: Study, known: list[int], rows: list[Item]) -> list[int]:
     """Return the alternatives selected in the simulated contexts; where there are none, in these rows."""
-    frame = study.selection().iloc[known] if known else study.predict(rows)
+    frame = frames.selection(study.view(), study.indifference()).iloc[known] if known else study.predict(rows)
     return [study.problem.alternatives.index(label) for label in frame["selected"] if label is not None]
 
 

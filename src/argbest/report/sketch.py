@@ -36,7 +36,8 @@ def sketch(study: Study) -> str:
     if grid is not None and study.problem.n_contexts <= MOST:
         return _cells(policy, grid, said)
     name = coordinate(study.problem)
-    at = None if name is None else np.array(study.problem.contexts.coordinates[name], float)
+    contexts = study.problem.contexts
+    at = None if name is None else np.array(contexts.coordinates[name], float)[contexts.active]
     return _bands(policy, at, said, sort=len(study.problem.contexts.coordinates) > 1)
 
 

@@ -104,8 +104,12 @@ def size(rows: Side, columns: Side) -> tuple[float, float]:
 def plot_allocation(study: Study, *, ax: "Axes | None" = None, theme: str | None = None) -> "Axes":
     """Return axes that show how many replications every pair got; alternatives are rows over a coordinate.
 
-    Shades go by the square root, so that one favoured pair does not hide the others. ``theme`` is "light" or
-    "dark".
+    Shades go by the square root, so that one favoured pair does not hide the others.
+
+    Args:
+        study: The study to draw.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     style.require_study(study)
     spent = curves.allocation(study)
@@ -160,7 +164,13 @@ def plot_contention(
     """Return axes with a cell per alternative still in the running, and how many there are per context.
 
     In the running are the fewest alternatives that hold the best one with probability ``level``; the stronger
-    their cell, the likelier. Contexts are arranged as in `plot_allocation`. ``theme`` is "light" or "dark".
+    their cell, the likelier. Contexts are arranged as in `plot_allocation`.
+
+    Args:
+        study: The study to draw.
+        level: The probability that those in the running hold the best one.
+        ax: The axes to draw on; by default new ones.
+        theme: "light" or "dark".
     """
     found = contenders(study, level=level)
     along = coordinate(study.problem) is not None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest.answers import doubts, forecasting, guarantee, people
+from argbest.answers import doubts, forecasting, frames, guarantee, people
 from argbest.core.certificate import Certificate
 from argbest.core.goals import Limit
 from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
@@ -81,7 +81,7 @@ def choices(study: Study, *, most: int = _MOST_LINES) -> list[Choice]:
         for c in order:
             together.setdefault(alike[c], []).append(c)
         groups = sorted(together.values(), key=len, reverse=True)
-    alone = len(contexts) == 1
+    alone = contexts.active.sum() == 1
     lines = [
         Choice("" if alone else _where(contexts, group), *known.choice(group)) for group in groups[:most]
     ]
@@ -126,7 +126,8 @@ class _Known:
     """What the lines of an answer are made of, looked up once for all of them."""
 
     def __init__(self, study: Study) -> None:
-        selection, self.axis = study.selection(), study.problem.alternatives
+        selection = frames.selection(study.view(), study.indifference())
+        self.axis = study.problem.alternatives
         self.selected = selection["selected"].tolist()
         self.state = [each if isinstance(each, str) else None for each in selection["state"].tolist()]
         self.p_best, self.zone = selection["p_best"].tolist(), f"{study.indifference():.2g}"
@@ -313,7 +314,8 @@ def set_aside(study: Study) -> str:
 
 def _unanswered(study: Study, selection: pd.DataFrame) -> str:
     """Return a sentence on the contexts without an answer; nothing where there are none."""
-    words = names(study.problem.contexts)
+    contexts = study.problem.contexts
+    words = [name for name, there in zip(names(contexts), contexts.active, strict=True) if there]
     where = [words[c] for c in np.flatnonzero(selection["state"].isna())]
     if not where:
         return ""

@@ -7,6 +7,8 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar, cast
 
+import numpy as np
+
 from argbest.checks import entries, not_negative, real, shown, truth
 from argbest.core.goals import checked_names
 from argbest.core.tally import LARGEST
@@ -40,6 +42,9 @@ def batched(function: _Function) -> _Function:
     """Return the same function, marked as ``(alternative, context, seeds) -> one value per seed``.
 
     With several responses it returns a dict with a list or an array for each.
+
+    Args:
+        function: A simulator that takes many seeds of one pair at once.
     """
     return _marked(function, _PAIR)
 
@@ -48,6 +53,9 @@ def vectorised(function: _Function) -> _Function:
     """Return the same function, marked as ``(alternatives, contexts, seeds) -> one value per seed``.
 
     With several responses it returns a dict with a list or an array for each.
+
+    Args:
+        function: A simulator that takes many pairs at once, each with its seed.
     """
     return _marked(function, _JOBS)
 
@@ -129,7 +137,17 @@ def reason(error: BaseException) -> str:
     kind = type(error).__name__
     if not isinstance(error, SimulationError) or not text:
         text = f"{kind}: {text}" if text else kind
-    return capped(text)
+    return capped(text + _about_the_seed(error))
+
+
+def _about_the_seed(error: BaseException) -> str:
+    """Return what to say to someone who takes the seed for a generator; "" to all others."""
+    if not isinstance(error, AttributeError) or not isinstance(error.obj, int):
+        return ""
+    name = error.name or ""
+    drawing = hasattr(np.random.Generator, name) or hasattr(np.random.RandomState, name)
+    hint = ". The third argument is a seed: numpy.random.default_rng(seed) makes a generator of it"
+    return hint if drawing else ""
 
 
 def _run(call: Callable[[], Values], n: int) -> list[Outcome]:

@@ -16,10 +16,14 @@ from argbest.errors import InputError, unknown_name
 
 @dataclass(frozen=True)
 class Function:
-    """The simulator ``name`` = "module:function", looked up in ``folder`` first; sent elsewhere by name.
+    """A simulator by its name, looked up where it is called: it can be stored and sent elsewhere.
 
     The function is imported where it is first called, so a study can be stored and its simulator sent to
     other processes. Marks on the function (such as that it takes many seeds at once) are those of this.
+
+    Args:
+        name: Where it is, "module:function".
+        folder: The folder in which the module is looked for first.
     """
 
     name: str
@@ -56,7 +60,11 @@ class Function:
 
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any]) -> "Function":
-        """Return the function that `plain` described."""
+        """Return the function that `plain` described.
+
+        Args:
+            stored: What `plain` returned.
+        """
         for name in stored:
             if name not in ("python", "folder"):
                 raise unknown_name("option of a Python simulator", name, ("python", "folder"))

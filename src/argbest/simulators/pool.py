@@ -30,11 +30,15 @@ _GUARD = (
 
 
 class SimulationPool(Executor):
-    """An executor of ``workers`` processes, each of which can be killed and replaced without the others.
+    """An executor of processes, each of which can be killed and replaced without the others.
 
-    A job that runs longer than ``timeout`` seconds is killed and raises TimeoutError; one whose process dies
-    raises `ProcessDied`. ``context`` is the start method of `multiprocessing`. Processes start when they are
-    needed, and end with this one, however it ends. Leaving a `with` block by an exception kills what runs.
+    A job whose process dies raises `ProcessDied`. Processes start when they are needed, and end with this
+    one, however it ends. Leaving a `with` block by an exception kills what runs.
+
+    Args:
+        workers: How many processes.
+        timeout: After how many seconds a job is killed; it raises TimeoutError.
+        context: The start method of `multiprocessing`.
     """
 
     def __init__(self, workers: int, *, timeout: float | None = None, context: str = "spawn") -> None:
@@ -50,7 +54,13 @@ class SimulationPool(Executor):
         atexit.register(self._end)
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """Return the future of ``fn(*args, **kwargs)``; InputError if that cannot be sent to a process."""
+        """Return the future of ``fn(*args, **kwargs)``; InputError if that cannot be sent to a process.
+
+        Args:
+            fn: What to call.
+            args: What it is called with.
+            kwargs: What it is called with, by name.
+        """
         payload = _packed((fn, args, kwargs))
         shared = self._shared
         with shared.lock:

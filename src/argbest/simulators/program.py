@@ -36,15 +36,20 @@ class _CannotStartError(SimulationError):
 class Program:
     """A simulator that runs a command, without a shell, and reads the responses from its standard output.
 
-    ``command`` is a list of templates (`program_texts.parse`), for example ["./simulate", "--servers",
-    "{alternative.servers}", "--seed", "{seed}"]; {python} is the interpreter that runs argbest. The reward is
-    the last number of the output, or the JSON ``field`` named (`program_texts.reward`). With ``responses``,
-    names, it returns a dict of those: fields of a JSON object, or named numbers such as "cost=1.2 late=0"
-    (`program_texts.responses`); a `Problem` whose goal and limits name responses has them read. A run of
-    more than ``timeout`` seconds is killed with all it started. A run that fails is repeated up to
-    ``retries`` times with the same seed, after ``backoff`` seconds at first and twice as many every time.
-    ``folder`` is the working directory, in which a relative path of the program is looked up too;
-    ``environment`` holds variables to add, templates as well.
+    The reward is the last number of the output, or a JSON field (`program_texts.reward`). A `Problem` whose
+    goal and limits name responses has them read.
+
+    Args:
+        command: The program and its arguments, templates (`program_texts.parse`): ["./simulate", "--servers",
+            "{alternative.servers}", "--seed", "{seed}"]; {python} is the interpreter that runs argbest.
+        field: The JSON field that holds the reward.
+        timeout: After how many seconds a run is killed with all it started.
+        retries: How often a run that fails is repeated with the same seed.
+        backoff: How many seconds to wait before the first repetition; twice as many before each further one.
+        folder: The working directory, in which a relative path of the program is looked up too.
+        environment: Variables to add to the environment, templates as well.
+        responses: The names of several responses to read: fields of a JSON object, or named numbers such as
+            "cost=1.2 late=0" (`program_texts.responses`).
     """
 
     command: Sequence[str]
@@ -103,6 +108,10 @@ class Program:
 
         Every field must be known, and no two alternatives and no two contexts may lead to the same command.
         A command without {seed} is allowed, with a remark.
+
+        Args:
+            alternatives: The labels or rows of all alternatives.
+            contexts: The labels or rows of all contexts.
         """
         program_texts.check(self._templates, {"alternative": alternatives, "context": contexts})
         for alternative in alternatives:
@@ -115,7 +124,12 @@ class Program:
         return () if program_texts.Field("seed", None) in used else (_NO_SEED,)
 
     def check_start(self, alternative: Any, context: Any) -> None:
-        """Raise an InputError if the program is not to be found on this machine, without running it."""
+        """Raise an InputError if the program is not to be found on this machine, without running it.
+
+        Args:
+            alternative (label or row): An alternative to fill into the command.
+            context (label or row): A context to fill into the command.
+        """
         arguments, environment = self._filled(alternative, context, 0)
         try:
             found = _found(arguments[0], self._at, environment)
@@ -126,7 +140,11 @@ class Program:
             raise InputError(f"{_why(error, arguments[0], self._at)}. Correct the command.") from error
 
     def naming(self, responses: Sequence[str]) -> "Program":
-        """Return the program, made to read these responses where it reads one number so far."""
+        """Return the program, made to read these responses where it reads one number so far.
+
+        Args:
+            responses: Their names.
+        """
         one_number = self.field is not None and len(responses) == 1
         return self if self.responses or one_number else replace(self, responses=tuple(responses))
 
@@ -139,7 +157,11 @@ class Program:
 
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any]) -> "Program":
-        """Return the program that `plain` described."""
+        """Return the program that `plain` described.
+
+        Args:
+            stored: What `plain` returned.
+        """
         known = [each.name for each in fields(cls)]
         for name in stored:
             if name not in known:

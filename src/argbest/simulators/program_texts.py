@@ -45,6 +45,9 @@ def parse(text: str) -> Template:
 
     Fields are {alternative}, {context}, {alternative.COLUMN}, {context.COLUMN}, {seed} and {python}; COLUMN
     is the name of a column, any text without braces. There are no formats, no attributes and no indices.
+
+    Args:
+        text: The template.
     """
     parts: list[str | Field] = []
     for piece in _PIECE.finditer(text):
@@ -159,6 +162,11 @@ def reward(output: bytes, field: str | None, *, whole: bool = True) -> float:
     With a field: the output, or else its last line that is not blank, is a JSON document; "a.b" is field b
     of field a, or the field "a.b" itself, and in a list the entry of that number, from 0. ``whole`` tells
     that the output is complete, not merely its end.
+
+    Args:
+        output: What the program printed.
+        field: The JSON field that holds the reward; None: the last number.
+        whole: Whether the output is complete, not merely its end.
     """
     text, last = _read(output)
     if field is None:

@@ -15,10 +15,13 @@ _T = TypeVar("_T")
 class RayExecutor(Executor):
     """Jobs as Ray tasks: ``RayExecutor(ray, num_cpus=1)`` after ``import ray; ray.init()``.
 
-    ``options`` are those of `ray.remote`, such as ``num_cpus`` or ``memory``; unlike Ray's own default, a job
-    whose worker dies is not tried again (``max_retries=0``), since the study decides that. Ray sends
-    functions by value, so lambdas will do; argbest has to be installed on the workers. Shutting the executor
-    down leaves Ray itself running.
+    Unlike Ray's own default, a job whose worker dies is not tried again (``max_retries=0``), since the study
+    decides that. Ray sends functions by value, so lambdas will do; argbest has to be installed on the
+    workers. Shutting the executor down leaves Ray itself running.
+
+    Args:
+        ray (module): Ray, imported and started.
+        options (options of Ray): Those of `ray.remote`, such as ``num_cpus`` or ``memory``.
     """
 
     def __init__(self, ray: Any, **options: Any) -> None:
@@ -36,7 +39,13 @@ class RayExecutor(Executor):
         self._closed = False
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """Return the future of ``fn(*args, **kwargs)`` as a Ray task."""
+        """Return the future of ``fn(*args, **kwargs)`` as a Ray task.
+
+        Args:
+            fn: What to call.
+            args: What it is called with.
+            kwargs: What it is called with, by name.
+        """
         with self._lock:
             if self._closed:
                 raise RuntimeError("cannot schedule new futures after shutdown")

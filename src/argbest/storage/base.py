@@ -27,13 +27,13 @@ class Designed:
 class Asked:
     """A trial was decided on and given to a worker; ids count from 0."""
 
-    trial: int
-    alternative: int  # positions of the pair
-    context: int
-    replication: int
-    seed: int
+    trial: int  # its id
+    alternative: int  # position of the alternative
+    context: int  # position of the context
+    replication: int  # how many trials of this pair were asked before
+    seed: int  # of its random numbers
     designed: bool  # taken from the initial design, not decided by the policy
-    worker: str
+    worker: str  # who has it
     time: float  # seconds since 1970
 
 
@@ -41,14 +41,14 @@ class Asked:
 class Named:
     """The responses were named by the first result, where the problem did not name them."""
 
-    responses: tuple[str, ...]
+    responses: tuple[str, ...]  # their names, in the order of the result
     time: float  # seconds since 1970
 
 
 class Response(NamedTuple):
     """What was told of one response of a trial."""
 
-    mean: float
+    mean: float  # of all values told
     m2: float  # sum of squared deviations from the mean
     values: tuple[float, ...] | None  # truth values as they came; None where only a summary was told
 
@@ -57,13 +57,13 @@ class Response(NamedTuple):
 class Told:
     """The result of a trial arrived; the user's units and sign. All responses have as many values."""
 
-    trial: int
-    n: int
+    trial: int  # its id
+    n: int  # replications
     mean: float  # of the first response, by far most often the only one
     m2: float  # sum of squared deviations from the mean
     values: tuple[float, ...] | None  # truth values as they came; None where only a summary was told
     seconds: float | None  # how long the simulation took, where known
-    time: float
+    time: float  # seconds since 1970
     further: tuple[Response, ...] | None = None  # of the second response and all after it, if there are any
 
     @property
@@ -81,27 +81,27 @@ def are_truths(values: tuple[float, ...] | None) -> bool:
 class Failed:
     """A trial gave no value and never will."""
 
-    trial: int
-    reason: str
+    trial: int  # its id
+    reason: str  # why, for people
     again: bool  # its pair goes back to the initial design, if it came from there
-    seconds: float | None
-    time: float
+    seconds: float | None  # how long the simulation took, where known
+    time: float  # seconds since 1970
 
 
 @dataclass(frozen=True)
 class Passed:
     """A pending trial changed hands: back to the study (worker ""), or from there to a worker."""
 
-    trial: int
-    worker: str
-    time: float
+    trial: int  # its id
+    worker: str  # who has it
+    time: float  # seconds since 1970
 
 
 @dataclass(frozen=True)
 class Refit:
     """Hyper-parameters were learned from the first ``n_records`` observations told."""
 
-    n_records: int
+    n_records: int  # trials whose values they rest on
     n_observations: int  # replications in them
     params: Mapping[str, Any] | None  # plain values; None once a later refit has taken its place
 
@@ -110,21 +110,21 @@ class Refit:
 class Begun:
     """The policy fixed what it fixes once, from the first ``n_records`` observations told."""
 
-    n_records: int
+    n_records: int  # trials whose values it rests on
 
 
 @dataclass(frozen=True)
 class Readmitted:
     """Pairs set aside for their failures are tried again: what failed before no longer counts."""
 
-    time: float
+    time: float  # seconds since 1970
 
 
 @dataclass(frozen=True)
 class Parted:
     """Every pair has seeds of its own from here on: shared ones made differences less certain."""
 
-    time: float
+    time: float  # seconds since 1970
 
 
 @dataclass(frozen=True)
@@ -132,11 +132,39 @@ class Enqueued:
     """The user chose pairs that are to be asked for next, before the initial design and the policy's."""
 
     pairs: tuple[tuple[int, int], ...]  # positions, in the order of simulation
-    time: float
+    time: float  # seconds since 1970
+
+
+@dataclass(frozen=True)
+class Revised:
+    """The table changed: rows were added, retired or readmitted, or contexts count otherwise."""
+
+    alternatives: Mapping[str, Any] | None  # those added, plain: labels and columns; None: none
+    contexts: Mapping[str, Any] | None
+    retired_alternatives: tuple[int, ...]  # positions of all that are retired from here on
+    retired_contexts: tuple[int, ...]
+    shares: tuple[float, ...]  # how much every context counts beside the others, retired ones too
+    pairs: tuple[tuple[int, int], ...]  # of what is new, to be simulated before the policy decides
+    cost: tuple[float, ...] | None  # of every pair, row by row, where the study has a table of costs
+    # Numbers of replications of every context before it that may have decided what is added; (): no value was
+    # told yet.
+    seen: tuple[int, ...]
+    time: float  # seconds since 1970
 
 
 Event: TypeAlias = (
-    Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted | Parted | Enqueued | Named
+    Designed
+    | Asked
+    | Told
+    | Failed
+    | Passed
+    | Refit
+    | Begun
+    | Readmitted
+    | Parted
+    | Enqueued
+    | Named
+    | Revised
 )
 
 
@@ -144,11 +172,11 @@ Event: TypeAlias = (
 class Worker:
     """Somebody who simulates trials of a study; alive while ``seen`` is recent."""
 
-    name: str
-    host: str
-    process: int
+    name: str  # what it calls itself
+    host: str  # its machine
+    process: int  # its process there
     started: float  # seconds since 1970
-    seen: float
+    seen: float  # when it was heard of last, seconds since 1970
     slots: int  # simulations it runs at once
     busy: float  # seconds spent simulating, of all slots
 
@@ -157,29 +185,49 @@ class Log(Protocol):
     """The events of a study, while nobody else can add to them."""
 
     def since(self, revision: int) -> Sequence[Event]:
-        """Return all events but the first ``revision``, in their order."""
+        """Return all events but the first ``revision``, in their order.
+
+        Args:
+            revision: How many events are known already.
+        """
 
     def append(self, events: Sequence[Event]) -> None:
-        """Add events; all that one `exclusive` adds becomes visible at once when it ends."""
+        """Add events; all that one `exclusive` adds becomes visible at once when it ends.
+
+        Args:
+            events: The new events, in their order.
+        """
 
 
 class Storage(Protocol):
     """Where one study is kept. Every failure is a StorageError; what was acknowledged stays."""
 
     def create(self, definition: Plain) -> None:
-        """Keep the definition of a new study; a StorageError if there is one already."""
+        """Keep the definition of a new study; a StorageError if there is one already.
+
+        Args:
+            definition: What was fixed before the first trial, as JSON can hold it.
+        """
 
     def definition(self) -> Plain | None:
         """Return the definition, None if no study was created here."""
 
     def since(self, revision: int) -> Sequence[Event]:
-        """Return all events but the first ``revision``; others may be adding more at this moment."""
+        """Return all events but the first ``revision``; others may be adding more at this moment.
+
+        Args:
+            revision: How many events are known already.
+        """
 
     def exclusive(self) -> AbstractContextManager[Log]:
         """Return a context in which nobody else can add events; an exception inside it discards its own."""
 
     def greet(self, worker: Worker) -> None:
-        """Keep what a worker says of itself, in place of what it said before."""
+        """Keep what a worker says of itself, in place of what it said before.
+
+        Args:
+            worker: What it says.
+        """
 
     def workers(self) -> Sequence[Worker]:
         """Return what every worker said last, by name."""

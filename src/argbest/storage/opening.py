@@ -21,12 +21,13 @@ _METHODS = ("create", "definition", "since", "exclusive", "greet", "workers", "c
 def open_storage(
     where: "str | os.PathLike[str] | Storage | None" = None, *, name: str = "study"
 ) -> "Storage":
-    """Return the storage that ``where`` means.
+    """Return the storage that is meant; nothing is made and nobody is called before it is used.
 
-    None is the memory of this process, a path or a text without :// an SQLite file, a URL a database
-    (postgresql://user:password@host/database), and a storage is itself. ``name`` tells several studies in
-    one database apart. A URL whose scheme an installed package declares in ``argbest.storages`` is that
-    package's. Nothing is made and nobody is called before the storage is used.
+    Args:
+        where: None is the memory of this process, a path or a text without :// an SQLite file, a URL a
+            database (postgresql://user:password@host/database), and a storage is itself. A URL whose scheme
+            an installed package declares in ``argbest.storages`` is that package's.
+        name: What tells several studies in one database apart.
     """
     if where is None:
         from argbest.storage.memory import MemoryStorage

@@ -282,6 +282,9 @@ def _event(name: str, said: Plain) -> Event:
         said = {**said, "pairs": tuple((int(k), int(c)) for k, c in said["pairs"])}
     if "responses" in said:
         said = {**said, "responses": tuple(map(str, said["responses"]))}
+    for column in ("retired_alternatives", "retired_contexts", "shares", "cost", "seen"):
+        if said.get(column) is not None:
+            said = {**said, column: tuple(said[column])}
     event: Event = _RARE[name](**said)
     return event
 

@@ -29,6 +29,7 @@ from argbest.storage.base import (
     Readmitted,
     Refit,
     Response,
+    Revised,
     Told,
     Worker,
 )
@@ -64,6 +65,13 @@ MIGRATIONS: list[tuple[str, ...]] = [
         "revision BIGINT NOT NULL, responses TEXT NOT NULL, "
         "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, revision))",
         "ALTER TABLE argbest_observations ADD COLUMN further TEXT",
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS argbest_revisions (study INTEGER NOT NULL "
+        "REFERENCES argbest_studies (id), revision BIGINT NOT NULL, alternatives TEXT, contexts TEXT, "
+        "retired_alternatives TEXT NOT NULL, retired_contexts TEXT NOT NULL, shares TEXT NOT NULL, "
+        "pairs TEXT NOT NULL, cost TEXT, seen TEXT NOT NULL, "
+        "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, revision))",
     ),
 ]
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -172,6 +180,15 @@ class _Names(_JSON):
         return tuple(map(str, super().got(value)))
 
 
+class _Positions(_JSON):
+    """A tuple of whole numbers, as a JSON list."""
+
+    cache_ok = True
+
+    def got(self, value: Any) -> tuple[int, ...]:
+        return tuple(map(int, super().got(value)))
+
+
 class _PairList(_JSON):
     """A tuple of pairs of positions, as a JSON list of lists."""
 
@@ -230,7 +247,7 @@ studies = sa.Table(
 _TYPES: dict[Any, Any] = {
     int: _Whole, float: _Number, str: _Words, bool: sa.Boolean, bytes: sa.LargeBinary,
     Mapping[str, Any]: _JSON, tuple[float, ...]: _Replications, tuple[tuple[int, int], ...]: _PairList,
-    tuple[str, ...]: _Names, tuple[Response, ...]: _Further,
+    tuple[str, ...]: _Names, tuple[Response, ...]: _Further, tuple[int, ...]: _Positions,
 }  # fmt: skip
 
 
@@ -279,6 +296,7 @@ TABLES: Mapping[type[Event], sa.Table] = MappingProxyType(
         Parted: _events("argbest_partings", Parted),
         Enqueued: _events("argbest_enqueued", Enqueued),
         Named: _events("argbest_names", Named),
+        Revised: _events("argbest_revisions", Revised),
     }
 )
 _SINCE: Mapping[type[Event], int] = {
@@ -286,6 +304,7 @@ _SINCE: Mapping[type[Event], int] = {
     Parted: 3,
     Enqueued: 5,
     Named: 6,
+    Revised: 7,
 }  # tables that later versions brought
 _COLUMNS_SINCE: Mapping[tuple[type[Event], str], int] = {(Told, "further"): 6}  # and columns
 

@@ -34,7 +34,16 @@ class Seeds:
 
 def given_back(ledger: Ledger, n: int, only: int | None) -> list[int]:
     """Return up to n trials that wait to be asked again, those of one context if told."""
-    return list(islice((i for i in ledger.given_back if only in (None, ledger.trials.pair(i)[1])), n))
+    some = _of_active_rows(ledger, ledger.given_back)
+    return list(islice((i for i in some if only in (None, ledger.trials.pair(i)[1])), n))
+
+
+def _of_active_rows(ledger: Ledger, trials: list[int]) -> list[int]:
+    """Return the trials whose alternative and context are not retired."""
+    if not ledger.any_retired:  # by far the most common
+        return trials
+    out = ledger.retired
+    return [i for i in trials if not out[ledger.trials.pair(i)]]
 
 
 def of_user(ledger: Ledger, n: int, only: int | None) -> list[tuple[int, int]]:
@@ -78,7 +87,7 @@ def begun(policy: Policy, ledger: Ledger, setting: Setting) -> Policy | None:
     """Return the policy to go on with, if it fixes something now that the initial design is in."""
     if not offers(policy, Begins) or ledger.queue or ledger.held:
         return None
-    if any(map(ledger.trials.designed, ledger.given_back)):
+    if any(map(ledger.trials.designed, _of_active_rows(ledger, ledger.given_back))):
         return None
     return step.begin(policy, setting, ledger.tally)
 

@@ -34,12 +34,14 @@ from argbest.storage.base import (
     Plain,
     Refit,
     Response,
+    Revised,
     Storage,
     Told,
     explained,
 )
 from argbest.storage.pages import Page, Paged, Past, Summed
 from argbest.study import definition
+from argbest.study.growth import revised
 from argbest.study.ledger import Ledger
 from argbest.study.trial import OPEN
 
@@ -184,6 +186,8 @@ def _sound(event: Event, ledger: Ledger) -> bool:
         return not ledger.problem.responses and bool(event.responses)
     if isinstance(event, Enqueued):
         return all(_inside(pair, ledger) for pair in event.pairs)
+    if isinstance(event, Revised):
+        return _revision_is_sound(event, ledger)
     if isinstance(event, Asked):
         inside = ledger.design is not None and _inside((event.alternative, event.context), ledger)
         largest = len(ledger.trials) + ledger.first_free  # number that the next replication may have
@@ -198,8 +202,25 @@ def _sound(event: Event, ledger: Ledger) -> bool:
 
 
 def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:
-    rows, columns = ledger.problem.shape
-    return 0 <= pair[0] < rows and 0 <= pair[1] < columns
+    return _within(pair, ledger.problem.shape)
+
+
+def _within(pair: tuple[int, int], shape: tuple[int, int]) -> bool:
+    return 0 <= pair[0] < shape[0] and 0 <= pair[1] < shape[1]
+
+
+def _revision_is_sound(event: Revised, ledger: Ledger) -> bool:
+    rows, columns = shape = revised(ledger.problem, event).shape
+    return (
+        len(event.shares) == columns
+        and all(0 <= each < math.inf for each in event.shares)
+        and all(0 <= k < rows for k in event.retired_alternatives)
+        and all(0 <= c < columns for c in event.retired_contexts)
+        and all(_within(pair, shape) for pair in event.pairs)
+        and (not event.pairs or ledger.design is not None)
+        and (event.cost is None or (len(event.cost) == rows * columns and min(event.cost) > 0))
+        and len(event.seen) in (0, ledger.problem.n_contexts)
+    )
 
 
 def _result_is_sound(told: Told, ledger: Ledger) -> bool:

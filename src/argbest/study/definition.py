@@ -308,18 +308,31 @@ _LONGEST = 200  # characters of a value
 _Difference: TypeAlias = tuple[str, object, object]  # what differs, as it is stored, as it is described
 
 
-def differences(stored: Plain, described: Plain, *, says: str = "the file says") -> list[str]:
+def grown(stored: Plain, problem: Problem, described: Plain) -> Plain:
+    """Return the definition that a study would have if it had begun with the table that it has now.
+
+    Its initial design and its costs are taken for those ``described``: both depend on the table.
+    """
+    return {**stored, "problem": of_problem(problem), **{n: described[n] for n in ("initial", "cost")}}
+
+
+def differences(
+    stored: Plain, described: Plain, *, says: str = "the file says", rows: bool = True
+) -> list[str]:
     """Return how a described study differs from the stored one; names, simulators and plans may differ.
 
-    ``says`` stands before what is described.
+    ``says`` stands before what is described. Without ``rows`` these may differ, and weights; where rows do,
+    also what depends on them: bounds, costs and the initial design.
     """
     there, here = (json.loads(json.dumps(each)) for each in (stored, described))
+    axes = list(_of_axes(there["problem"], here["problem"]))
+    left_out = () if rows else ("weights", "bounds", "cost", "initial") if axes else ("weights",)
     found = [
-        *_differing(there["problem"], here["problem"], _OF_PROBLEM),
-        *_of_axes(there["problem"], here["problem"]),
+        *_differing(there["problem"], here["problem"], tuple(n for n in _OF_PROBLEM if n not in left_out)),
+        *(axes if rows else ()),
         *_of_runs(there["problem"].get("prior_runs"), here["problem"].get("prior_runs")),
-        *_differing(there, here, _OPTIONS),
-        *_of_designs(there["initial"], here["initial"]),
+        *_differing(there, here, tuple(name for name in _OPTIONS if name not in left_out)),
+        *(() if "initial" in left_out else _of_designs(there["initial"], here["initial"])),
     ]
     return [f"{what}: stored is {old}, {says} {new}" for what, old, new in found]
 

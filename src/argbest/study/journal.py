@@ -35,6 +35,7 @@ from argbest.storage.base import (
     Plain,
     Readmitted,
     Refit,
+    Revised,
     Storage,
     Told,
     Worker,
@@ -191,6 +192,15 @@ class Journal:
         """Try the pairs set aside once more."""
         self._write(lambda: Change([Readmitted(time.time())]))
 
+    def revise(self, change: Callable[["Journal"], Revised | None]) -> bool:
+        """Return whether the table was changed, as decided on when nobody else can change it."""
+
+        def decide() -> Change:
+            event = change(self)
+            return Change([] if event is None else [event])
+
+        return bool(self._write(decide))
+
     def _write(self, decide: Callable[[], Change]) -> Sequence[Event]:
         """Return the events that were decided on, given all that is known, once they are safe.
 
@@ -325,7 +335,7 @@ class Journal:
         if not known or not 0 <= number < len(trials):
             raise TrialError(
                 f"unknown trial {trial!r}; this study has asked {len(trials)} trials. "
-                "Pass a trial that `ask` returned, or its id."
+                "Pass one of the trials that `ask` returned, as `ask_one` does, or its id."
             )
         if (status := self.ledger.status(number)) not in (PENDING, GIVEN_BACK):
             raise TrialError(
@@ -373,10 +383,8 @@ class Journal:
 
     def open_setting(self) -> Setting:
         """Return the problem's setting, and which pairs were set aside."""
-        if not self.ledger.failed:  # by far the most common
-            return self.problem.setting
-        excluded = self.ledger.set_aside
-        return replace(self.problem.setting, excluded=excluded) if excluded.any() else self.problem.setting
+        excluded, setting = self.ledger.out_of_use, self.problem.setting
+        return setting if excluded is None else replace(setting, excluded=excluded)
 
     def _setting(self) -> Setting:
         """Return what the policy may know: costs, and the pairs set aside."""
@@ -394,7 +402,7 @@ class Journal:
         """Return the cost of a replication per pair as it is known now, None where all cost alike."""
         if isinstance(self.cost, str):
             return learned_costs(self.ledger.timed, self.ledger.seconds)
-        return self.cost  # type: ignore[no-any-return]
+        return self.cost if self.ledger.cost is None else self.ledger.cost
 
     def expected_seconds(self, trials: Sequence[int]) -> float:
         """Return how long the simulations of these trials will take, 0 where none was timed yet."""
@@ -502,6 +510,8 @@ class Journal:
             self.ledger.apply(event)
             if isinstance(event, Refit) and event.params is not None:
                 self._refit = event
+            elif isinstance(event, Revised):
+                self._begin_anew()
         self._revision += len(events)
         self._torn = torn
 
@@ -524,6 +534,13 @@ class Journal:
             self.policy = step.begin(self.policy, self.open_setting(), self.ledger.tally)
             self._begun = True
         self.ledger.apply(event)
+        if isinstance(event, Revised):
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Learn from all values again, as a study that had this table from the start would."""
+        self._knowledge = self._learning = self._refit = None
+        self.policy, self._begun = self._first_policy, False
 
     def _restore(self, event: Refit) -> None:
         self._refit, kind, found = event, params_type(self.model), dict(event.params or {})

@@ -7,7 +7,7 @@ import numpy as np
 
 from argbest import streams
 from argbest.core import tally as tallies
-from argbest.core.arrays import AnyArray, BoolArray
+from argbest.core.arrays import AnyArray, Array, BoolArray
 from argbest.core.replications import Replications, ReplicationStore, WeighedColumn
 from argbest.core.tally import Tally
 from argbest.errors import StorageError
@@ -23,9 +23,11 @@ from argbest.storage.base import (
     Passed,
     Plain,
     Readmitted,
+    Revised,
     Told,
 )
 from argbest.storage.pages import Past
+from argbest.study.growth import Generations, retired_pairs, revised
 from argbest.study.rewards import RewardKind, RewardsSoFar, is_rate
 from argbest.study.separations import InOrder, Separations
 from argbest.study.trial import ELSEWHERE, OPEN, Records, Trials
@@ -36,6 +38,8 @@ SET_ASIDE_AFTER = 6  # failures in a row; by chance 1 in 15,000 cases of a pair 
 _TABLES = ("replications", "pending", "failures", "failed_in_all", "timed", "seconds")
 _TALLY = ("count", "mean", "m2")
 _PAIRS = ("queue", "_dropped")
+_LATER_PAIRS = ("enqueued", "_shelved")  # states without any do not have them
+_NO_PAIRS = np.zeros((0, 2), np.int64)
 
 
 def status(trial: int, trials: Trials, held: Collection[int]) -> str:
@@ -54,6 +58,13 @@ def _squares(weights: tuple[float, ...], m2: Sequence[float]) -> float:
     return float(sum(factor * factor * each for factor, each in zip(weights, m2, strict=True)))
 
 
+def enlarged(table: AnyArray, shape: tuple[int, int]) -> AnyArray:
+    """Return a table [alternative, context] with zeros for rows and columns that are new at its ends."""
+    larger = np.zeros(shape, table.dtype)
+    larger[: table.shape[0], : table.shape[1]] = table
+    return larger
+
+
 class OutcomeTally:
     """The tally of one outcome: a weighed sum of the responses, larger being better.
 
@@ -61,7 +72,7 @@ class OutcomeTally:
     """
 
     def __init__(self, store: ReplicationStore, problem: Problem, weights: tuple[float, ...]) -> None:
-        self._store, self._values = store, WeighedColumn(store, weights)
+        self._store, self._values, self._weights = store, WeighedColumn(store, weights), weights
         self._tables, self._earlier = tallies.empty(problem.shape).apart, problem.earlier(weights)
         self._live: Tally | None = None  # of all that was told; None: something came after it
         self._given = False  # whether somebody may hold the tables, and expects them to stay as they are
@@ -91,6 +102,12 @@ class OutcomeTally:
         tallies.put(self._tables, pair, mean, n=n, m2=m2)
         self._live = None
 
+    def enlarge(self, problem: Problem) -> None:
+        """Make room for further alternatives and contexts, of which nothing was told."""
+        self._earlier, shape = problem.earlier(self._weights), problem.shape
+        tables = (enlarged(part, shape) for part in (self._tables.count, self._tables.mean, self._tables.m2))
+        self._tables, self._live, self._given = Tally(*tables), None, False
+
     def restore(self, count: AnyArray, mean: AnyArray, m2: AnyArray) -> None:
         """Take over tables that were stored."""
         self._tables = Tally(count.astype(np.int64), mean.astype(float), m2.astype(float))
@@ -117,6 +134,10 @@ class Ledger:
         self.numbers = numbers  # its replications, where these were made elsewhere
         self.first_free = 0 if numbers is None else 1 + max(numbers)  # later ones share nothing with those
         self._dropped: list[tuple[int, int]] = []  # of the queue, when a pair was set aside
+        self._shelved: list[tuple[int, int]] = []  # of the queue, when its row was retired
+        self.shares: Array = problem.weights  # how much every context counts beside the others
+        self.cost: Array | None = None  # of every pair, where the table has changed since the beginning
+        self.generations = Generations(problem.shape)  # when rows came
         self.enqueued: list[tuple[int, int]] = []  # the user's own choices that were not asked for yet
         self.trials = Trials(problem, study)
         self.held: dict[int, str] = {}  # trials under way, and who has them
@@ -147,7 +168,7 @@ class Ledger:
         self.in_order.goal = WeighedColumn(
             self.store, tuple(self.problem.sign * factor for factor in basis.weights[0])
         )
-        self.separations = Separations(self.problem, self.in_order)
+        self.separations = Separations(self.problem, self.in_order, self.generations)
         self.rewards_of = [RewardsSoFar()] * n
 
     @property
@@ -211,11 +232,22 @@ class Ledger:
         return np.asarray(often & (self.failed_in_all > self.live.count))
 
     @property
-    def ruled_out(self) -> BoolArray | None:
-        """[alternative, context] whether a pair was set aside without a single value; None where none was."""
-        if not self.failed:  # by far the most common
+    def out_of_use(self) -> BoolArray | None:
+        """[alternative, context] whether a pair is not asked for: set aside or retired; None: all are."""
+        if not self.failed and not self.any_retired:  # by far the most common
             return None
-        out = self.set_aside & (self.live.count == 0)
+        out = self.set_aside | self.retired
+        return out if out.any() else None
+
+    @property
+    def ruled_out(self) -> BoolArray | None:
+        """[alternative, context] whether a pair cannot be chosen; None where all can.
+
+        It was set aside without a single value, or its alternative or its context is retired.
+        """
+        if not self.failed and not self.any_retired:  # by far the most common
+            return None
+        out = (self.set_aside & (self.live.count == 0)) | self.retired
         return out if out.any() else None
 
     def first_own_number(self) -> int:
@@ -240,10 +272,49 @@ class Ledger:
             self.enqueued += event.pairs
         elif isinstance(event, Named):
             self._name(event.responses)
+        elif isinstance(event, Revised):
+            self._revise(event)
         elif isinstance(event, Readmitted):
             self.failures[:] = 0
             self.queue += self._dropped
             self._dropped = []
+            self._shelve()
+
+    def _revise(self, event: Revised) -> None:
+        """Go on with a table to which rows were added, or from which some were retired."""
+        self.problem = revised(self.problem, event)
+        self.shares, shape = np.array(event.shares), self.problem.shape
+        self.cost = None if event.cost is None else np.reshape(event.cost, shape)
+        if self.replications.shape != shape:
+            for name in _TABLES:
+                setattr(self, name, enlarged(getattr(self, name), shape))
+            for own in self.sums:
+                own.enlarge(self.problem)
+            self.in_order.enlarge(shape)
+        self.generations = self.generations.after(event, shape)
+        self.trials.problem = self.problem
+        self.separations = Separations(self.problem, self.in_order, self.generations)
+        if self.design is not None:
+            self.design = (*self.design, *event.pairs)
+            self.queue += event.pairs
+        self._shelve()
+
+    def _shelve(self) -> None:
+        """Leave to the queue only pairs whose rows are not retired; drop others that the user enqueued."""
+        waiting, out = self.queue + self._shelved, self.retired
+        self.queue = [pair for pair in waiting if not out[pair]]
+        self._shelved = [pair for pair in waiting if out[pair]]
+        self.enqueued = [pair for pair in self.enqueued if not out[pair]]
+
+    @property
+    def retired(self) -> BoolArray:
+        """[alternative, context] whether the alternative or the context of a pair is retired."""
+        return retired_pairs(self.problem)
+
+    @property
+    def any_retired(self) -> bool:
+        """Whether an alternative or a context is retired."""
+        return bool(self.problem.alternatives.retired or self.problem.contexts.retired)
 
     def _name(self, responses: tuple[str, ...]) -> None:
         """Go on with a problem whose responses are known."""
@@ -320,7 +391,7 @@ class Ledger:
         self.failed_in_all[pair] += 1
         self._close(event, pair, FAILED_END)
         if event.again and self.trials.designed(event.trial):
-            self.queue.append(pair)
+            (self._shelved if self.any_retired and self.retired[pair] else self.queue).append(pair)
         if self.set_aside[pair]:
             self._dropped += [other for other in self.queue if other == pair]
             self.queue = [other for other in self.queue if other != pair]
@@ -353,7 +424,7 @@ class Ledger:
         arrays |= {name: getattr(self.tally, name) for name in _TALLY}
         for i, other in enumerate(self.tallies[1:], start=1):  # counts are those of the goal
             arrays |= {f"{name} {i}": getattr(other, name) for name in _TALLY[1:]}
-        for name in (*_PAIRS, *(["enqueued"] if self.enqueued else [])):  # older states know none
+        for name in (*_PAIRS, *(name for name in _LATER_PAIRS if getattr(self, name))):
             arrays[name] = np.array(getattr(self, name), np.int64).reshape(-1, 2)
         ordered, words = self.in_order.state()
         own = {"spent": self.spent, "parted": self.parted, "n_shared": self.n_shared}
@@ -369,14 +440,16 @@ class Ledger:
                 self.failed[event.trial] = event
             elif isinstance(event, Named):
                 self._name(event.responses)
+            elif isinstance(event, Revised):
+                self._revise(event)
         end = np.full(len(past.asked["trial"]), OPEN)
         end[past.told["trial"]] = np.arange(len(past.told["trial"]))
         end[list(self.failed)] = FAILED_END
         self.trials.extend(past.asked, past.workers, end)
         for name in _TABLES:
             getattr(self, name)[...] = arrays[name]
-        for name in (*_PAIRS, *(["enqueued"] if "enqueued" in arrays else [])):
-            setattr(self, name, [(int(k), int(c)) for k, c in arrays[name].tolist()])
+        for name in (*_PAIRS, *_LATER_PAIRS):
+            setattr(self, name, [(int(k), int(c)) for k, c in arrays.get(name, _NO_PAIRS).tolist()])
         self.held = {int(trial): str(worker) for trial, worker in words["held"]}
         self.given_back = [int(trial) for trial in words["waiting"]]
         self.spent, self.parted, self.n_shared = (

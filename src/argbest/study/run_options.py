@@ -129,6 +129,10 @@ class _TargetPCS:
     """A probability to reach, where within δ of the best counts as right.
 
     It is that of the answer to the study's question (`Study.answer`): of `Best` one per context.
+
+    Args:
+        target: The probability to reach.
+        delta: How far from the best a selection may be and still count as right.
     """
 
     target: float
@@ -150,7 +154,12 @@ class _TargetPCS:
         return granted >= self.target
 
     def combined(self, pcs: Array, weights: Array) -> float:
-        """Return the figure that is to reach the target, from those of the contexts; NaN: no answer."""
+        """Return the figure that is to reach the target, from those of the contexts; NaN: no answer.
+
+        Args:
+            pcs: The probability of being right in every context, [context].
+            weights: How much each context counts, [context].
+        """
         raise NotImplementedError
 
 
@@ -178,6 +187,9 @@ class OpportunityCost:
     """Stop when the expected opportunity cost Σ_c w_c E[best − selected] has fallen to the target.
 
     Of another question than `Best` that is the expected loss of its answer.
+
+    Args:
+        target: The loss to reach, in units of the reward.
     """
 
     target: float
@@ -200,10 +212,14 @@ class GuaranteedPCS:
     """Stop when the data alone, without a model, certify every selected alternative (`Study.guarantee`).
 
     Each is within δ of the best of its context, or better than all others if δ is 0; with limits it keeps
-    them and the others are those that do, and where none is selected none does. With confidence
-    1 − alpha that holds in "all" ``contexts`` at once, or in "each" by itself. ``assume`` is that of
-    `Study.guarantee`. A run with this rule asks it after every result, and once the initial design is in it
-    simulates what the guarantee still needs.
+    them and the others are those that do, and where none is selected none does. A run with this rule asks it
+    after every result, and once the initial design is in it simulates what the guarantee still needs.
+
+    Args:
+        alpha: One minus the confidence.
+        delta: How far from the best a selection may be; 0: it must be the best.
+        contexts: Whether that holds in "all" contexts at once, or in "each" by itself.
+        assume: What is taken as given of the rewards, as in `Study.guarantee`.
     """
 
     alpha: float = ALPHA
@@ -222,9 +238,14 @@ class GuaranteedPCS:
         return not self.missing(study).any()
 
     def missing(self, study: "Study") -> BoolArray:
-        """Return the pairs that still need replications, [alternative, context]."""
-        share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
+        """Return the pairs that still need replications, [alternative, context].
+
+        Args:
+            study: The study that is to stop.
+        """
         view = study.view()
+        every = self.contexts == "all"
+        share = view.separations.generations.of_contexts(self.alpha) if every else self.alpha
         return separations.missing(view, share, self.delta, view.assumed(self.assume))
 
 

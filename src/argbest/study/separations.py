@@ -12,6 +12,7 @@ from argbest.core.replications import PLACE, ReplicationStore, WeighedColumn
 from argbest.problems.base import Problem
 from argbest.storage.base import Plain
 from argbest.study.assumptions import Assumed, Assumption
+from argbest.study.growth import Generations, InContext
 from argbest.study.trial import Records, Trials
 
 if TYPE_CHECKING:
@@ -81,15 +82,22 @@ class InOrder:
         if len(own) >= _ENOUGH_FOR_A_TREND:
             (self.sorted.add if self._trend[pair] else self.sorted.discard)(pair)
 
+    def enlarge(self, shape: tuple[int, int]) -> None:
+        """Make room for further alternatives and contexts; there is no value of them yet."""
+        count, version = np.zeros(shape, np.int64), np.zeros(shape[1], np.int64)
+        count[: self.count.shape[0], : self.count.shape[1]] = self.count
+        version[: len(self.version)] = self.version
+        self.count, self.version = count, version
+
     def as_it_is(self) -> "InOrder":
         """Return one that later values do not change, to look at: it cannot take in any."""
         same = copy(self)  # the rows of a pair are only ever added to, so those that count say enough
         same.count, same.version, same.sorted = self.count.copy(), self.version.copy(), {*self.sorted}
         return same
 
-    def sum_of_context(self, context: int, weights: tuple[float, ...]) -> Array:
-        """Return the same of another weighed sum of the responses."""
-        return self.of_context(context, WeighedColumn(self._store, weights))
+    def sum_of_context(self, context: int, weights: tuple[float, ...]) -> tuple[Array, IntArray]:
+        """Return what `by_run` returns, of another weighed sum of the responses."""
+        return self.by_run(context, WeighedColumn(self._store, weights))
 
     def asking(self, weights: tuple[float, ...]) -> "InOrder":
         """Return these with another goal, a weighed sum of the responses, to look at."""
@@ -103,8 +111,12 @@ class InOrder:
                 same.sorted.add(pair)
         return same
 
-    def of_context(self, context: int, values: WeighedColumn | None = None) -> Array:
-        """Return a row per alternative and a column per number, NaN where an alternative has no value.
+    def of_context(self, context: int) -> Array:
+        """Return a row per alternative and a column per number, NaN where an alternative has no value."""
+        return self.by_run(context)[0]
+
+    def by_run(self, context: int, values: WeighedColumn | None = None) -> tuple[Array, IntArray]:
+        """Return the table of a context, and the number of the run of each of its columns.
 
         The values are those of the goal in the user's sign, or other ``values`` of the same store.
         """
@@ -115,7 +127,7 @@ class InOrder:
         columns, column = np.unique(run * PLACE + place, return_inverse=True)
         table = np.full((len(counts), len(columns)), np.nan)
         table[np.repeat(np.arange(len(table)), counts), column] = (values or self.goal).at(rows)
-        return table
+        return table, np.asarray(columns // PLACE)
 
     def state(self) -> tuple[dict[str, AnyArray], Plain]:
         """Return what cannot be told from trials and records alone."""
@@ -177,8 +189,8 @@ class InOrder:
 class Separations:
     """Lower bounds of leads, worked out again only where values came or the selected one changed."""
 
-    def __init__(self, problem: Problem, in_order: InOrder) -> None:
-        self._problem, self._in_order = problem, in_order
+    def __init__(self, problem: Problem, in_order: InOrder, generations: Generations) -> None:
+        self._problem, self._in_order, self.generations = problem, in_order, generations
         self.basis = problem.setting.basis
         self._known: dict[Hashable, tuple[int, Array]] = {}
 
@@ -188,9 +200,10 @@ class Separations:
         same._in_order = in_order
         return same
 
-    def lower(self, selected: IntArray, alpha: float, assumed: Assumption) -> Array:
-        """Return bounds of selected minus each alternative, [alternative, context]; alpha is of one context.
+    def lower(self, selected: IntArray, alpha: float | Array, assumed: Assumption) -> Array:
+        """Return bounds of selected minus each alternative, [alternative, context].
 
+        Alpha is of one context, or [context].
         An error needs a failing bound between the selected and the truly best one, so alpha / (K − 1) per
         alternative is enough. With m limits it is alpha / (K − 1 + m): let b be the best of those that keep
         all limits. If the selected k breaks one, the bound of that slack has failed, one for every such k. If
@@ -199,9 +212,11 @@ class Separations:
         slacks of K alternatives can fail.
 
         Compared are equally numbered replications: they share what random numbers they have in common, and
-        which ones are compared depends on no value. The selected one itself has inf.
+        which ones are compared depends on no value. The selected one itself has inf. Where rows were added or
+        retired in the course of the study, `Generations` says which numbers count, and for how much.
         """
-        columns = [self._of_context(c, k, alpha, assumed) for c, k in enumerate(selected.tolist())]
+        each = zip(selected.tolist(), self._of_each(alpha), strict=True)
+        columns = [self._of_context(c, k, own, assumed) for c, (k, own) in enumerate(each)]
         return np.stack(columns, axis=-1)
 
     def doubts(self, context: int, chosen: int, alpha: float) -> tuple[BoolArray, BoolArray, IntArray]:
@@ -209,32 +224,30 @@ class Separations:
 
         Of differences to the chosen alternative, [alternative], as `lower` uses them with the same alpha.
         """
-        differences, resolution = self._differences(context, chosen)
-        tied, skewed = sequences.doubts(differences, self._share(alpha), resolution=resolution)
-        return tied[:, -1], skewed[:, -1], np.sum(np.isfinite(differences), axis=-1)
+        differences, shares, resolution = self._differences(context, chosen)
+        return _doubts(differences, alpha * shares, resolution)
 
-    def kept(self, limit: int, alpha: float, assumed: Assumption, *, broken: bool = False) -> Array:
+    def kept(self, limit: int, alpha: float | Array, assumed: Assumption, *, broken: bool = False) -> Array:
         """Return lower bounds of the slack of a limit, [alternative, context]: 0 or more, and it is kept.
 
-        With ``broken`` of minus the slack: above 0, and the limit is not kept. Alpha is of one context.
+        With ``broken`` of minus the slack: above 0, and the limit is not kept. Alpha as for `lower`.
         """
-        columns = [self._slack(c, limit, broken, alpha, assumed) for c in range(self._problem.n_contexts)]
+        columns = [self._slack(c, limit, broken, own, assumed) for c, own in enumerate(self._of_each(alpha))]
         return np.stack(columns, axis=-1)
 
     def slack_doubts(self, context: int, limit: int, alpha: float) -> tuple[BoolArray, BoolArray, IntArray]:
         """Return where ties, and where skewness, contradict normal slacks, and how many there are."""
-        slack, resolution = self._slacks(context, limit)
-        tied, skewed = sequences.doubts(slack, self._share(alpha), resolution=resolution)
-        return tied[:, -1], skewed[:, -1], np.sum(np.isfinite(slack), axis=-1)
+        slack, shares, resolution = self._slacks(context, limit)
+        return _doubts(slack, alpha * shares, resolution)
 
     def _of_context(self, context: int, chosen: int, alpha: float, assumed: Assumption) -> Array:
         def made() -> Array:
-            differences, resolution = self._differences(context, chosen)
+            differences, shares, resolution = self._differences(context, chosen)
             ends = None
             if assumed.reward_range is not None:
                 low, high = assumed.reward_range
                 ends = low - high, high - low
-            found = _lower(differences, self._share(alpha), ends, resolution, exact=assumed.exact)
+            found = _lower(differences, alpha * shares, ends, resolution, exact=assumed.exact)
             found[chosen] = np.inf
             return found
 
@@ -242,11 +255,11 @@ class Separations:
 
     def _slack(self, context: int, limit: int, broken: bool, alpha: float, assumed: Assumption) -> Array:
         def made() -> Array:
-            slack, resolution = self._slacks(context, limit)
+            slack, shares, resolution = self._slacks(context, limit)
             ends = assumed.reward_range
             if broken:
                 slack, ends = -slack, None if ends is None else (-ends[1], -ends[0])
-            found = _lower(slack, self._share(alpha), ends, resolution, exact=assumed.exact)
+            found = _lower(slack, alpha * shares, ends, resolution, exact=assumed.exact)
             found[_sorted(slack)] = -np.inf  # a guarantee needs the order of the runs
             return found
 
@@ -261,23 +274,37 @@ class Separations:
             self._known[key] = version, found
         return found
 
-    def _slacks(self, context: int, limit: int) -> tuple[Array, float]:
-        """Return the slacks of a limit, [alternative, number], and below what they are rounding."""
+    def _slacks(self, context: int, limit: int) -> tuple[Array, Array, float]:
+        """Return the slacks of a limit, [alternative, number].
+
+        With them the part of alpha that each alternative has, and below what slacks are rounding.
+        """
         how = self.basis.outcomes[limit + 1]
-        values = self._in_order.sum_of_context(context, self.basis.weights[how.sum])
+        values, runs = self._in_order.sum_of_context(context, self.basis.weights[how.sum])
         slack = how.sign * values + how.constant
         scale = float(np.max(np.abs(values), initial=abs(how.constant), where=np.isfinite(values)))
-        return _packed(slack), _RESOLUTION * scale
+        parts, start = self._in_context(context).own
+        return _packed(_since(slack, runs, start)), parts, _RESOLUTION * scale
 
-    def _differences(self, context: int, chosen: int) -> tuple[Array, float]:
-        """Return chosen minus each alternative, [alternative, number], and below what they are rounding."""
-        values = self._problem.sign * self._in_order.of_context(context)
+    def _differences(self, context: int, chosen: int) -> tuple[Array, Array, float]:
+        """Return chosen minus each alternative, [alternative, number].
+
+        With them the part of alpha that each has, and below what differences are rounding.
+        """
+        found, runs = self._in_order.by_run(context)
+        values = self._problem.sign * found
         scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
-        return _packed(values[chosen] - values), _RESOLUTION * scale
+        parts, start = self._in_context(context).with_chosen(chosen)
+        return _packed(_since(values[chosen] - values, runs, start)), parts, _RESOLUTION * scale
 
-    def _share(self, alpha: float) -> float:
-        """Return the part of alpha that each bound in a context has; see `lower`."""
-        return alpha / max(self._problem.n_alternatives - 1 + len(self.basis.outcomes) - 1, 1)
+    def _of_each(self, alpha: float | Array) -> list[float]:
+        """Return the alpha of every context."""
+        each: list[float] = np.broadcast_to(alpha, self._problem.n_contexts).tolist()
+        return each
+
+    def _in_context(self, context: int) -> InContext:
+        """Return the part of alpha that bounds of a context have, see `lower`, and from which number on."""
+        return self.generations.of_context(context, len(self.basis.outcomes) - 1)
 
 
 class Claims(NamedTuple):
@@ -291,8 +318,8 @@ class Claims(NamedTuple):
         return reached(self.lower.min(axis=0), delta) & self.kept
 
 
-def claims(view: "View", alpha: float, assumed: Assumed) -> Claims:
-    """Return what is certified of the selections; alpha is of one context.
+def claims(view: "View", alpha: float | Array, assumed: Assumed) -> Claims:
+    """Return what is certified of the selections; alpha is of one context, or [context].
 
     Out of question are the selected ones, pairs that are ruled out, and those that break a limit. Where none
     is selected, all others (−inf) may still keep the limits.
@@ -311,7 +338,7 @@ def claims(view: "View", alpha: float, assumed: Assumed) -> Claims:
     return Claims(lower if out is None else np.where(out, np.inf, lower), kept)
 
 
-def missing(view: "View", alpha: float, delta: float, assumed: Assumed) -> BoolArray:
+def missing(view: "View", alpha: float | Array, delta: float, assumed: Assumed) -> BoolArray:
     """Return the pairs of which a guarantee needs more replications, [alternative, context].
 
     In every context that is not certified: the selected alternative and the rivals not yet separated.
@@ -335,12 +362,36 @@ def answered(view: "View") -> BoolArray:
 
 
 def _lower(
-    values: Array, alpha: float, ends: tuple[float, float] | None, resolution: float, *, exact: bool
+    values: Array, alpha: Array, ends: tuple[float, float] | None, resolution: float, *, exact: bool
 ) -> Array:
-    """Return lower bounds of the means of rows, of any law between ``ends`` or else of a normal one."""
-    if ends is None:
-        return sequences.normal_lower(values, alpha, resolution=resolution, exact=exact)
-    return sequences.bounded_lower(values, alpha, *ends)
+    """Return lower bounds of the means of rows, of any law between ``ends`` or else of a normal one.
+
+    Alpha is [row].
+    """
+    found = np.empty(len(values))
+    for own in np.unique(alpha).tolist():  # most often all are equal
+        rows = alpha == own
+        found[rows] = (
+            sequences.normal_lower(values[rows], own, resolution=resolution, exact=exact)
+            if ends is None
+            else sequences.bounded_lower(values[rows], own, *ends)
+        )
+    return found
+
+
+def _doubts(values: Array, alpha: Array, resolution: float) -> tuple[BoolArray, BoolArray, IntArray]:
+    """Return where ties, and where skewness, contradict normal values of rows, and how many there are."""
+    tied, skewed = np.zeros(len(values), bool), np.zeros(len(values), bool)
+    for own in np.unique(alpha).tolist():
+        rows = alpha == own
+        by_ties, by_skewness = sequences.doubts(values[rows], own, resolution=resolution)
+        tied[rows], skewed[rows] = by_ties[:, -1], by_skewness[:, -1]
+    return tied, skewed, np.sum(np.isfinite(values), axis=-1)
+
+
+def _since(rows: Array, runs: IntArray, start: IntArray) -> Array:
+    """Return the rows without what comes before the number at which each begins to count."""
+    return np.where(runs >= start[:, None], rows, np.nan) if start.any() else rows
 
 
 def _sorted(rows: Array) -> BoolArray:

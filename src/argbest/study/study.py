@@ -25,7 +25,7 @@ from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
 from argbest.storage.base import Plain, Storage, Told, Worker, explained
 from argbest.storage.opening import concealed, defined, opened
-from argbest.study import definition
+from argbest.study import definition, revising
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
 from argbest.study.rewards import end_of_rate
@@ -73,23 +73,34 @@ else:  # mostly rooms above this one: asking and telling needs none of them
 class Study:
     """A sequential simulation study of one problem.
 
-    ``question`` says what is to be chosen (`argbest.questions`), by default what the problem asks: the policy
-    decides for it, and `answer` answers it.
-    ``policy`` and ``model`` are registry names, with options if you like ("top-two:beta=0.3" or {"name":
-    "top-two", "beta": 0.3}), or objects. ``initial`` is the initial design: "auto" chooses
-    one by the budget when the first trials are asked for (`argbest.problems.design`); or a number of
-    replications of every pair, `RandomContexts`, or a list of (alternative, context). Hyper-parameters are
-    refitted every ``refit_every`` replications. With ``common_random_numbers`` the n-th replication of every
-    alternative in a context has the same seed: noise that alternatives share then cancels. ``cost`` is what a
-    replication of each pair costs, a table [alternative, context], or "measured": learned from run times;
-    policies then weigh value per cost. ``prior_runs`` are runs of an earlier source, a row each: old data, or
-    another version of the simulator, several of them named by a column ``source``. The model learns how far
-    each can be relied on; answers, certificates and budgets are about the simulator of this study alone.
-    ``storage`` keeps the study: None in memory, a file (SQLite), or the
-    URL of a database, where ``name`` identifies it; `Study.load` continues it. With
-    ``load_if_exists`` a study of that name is continued where there is one; it must be the same study.
-    ``plan`` holds the options of `run` that other workers of the stored study should use, as `argbest worker`
-    does.
+    Args:
+        problem: What is to be simulated: alternatives, contexts, simulator and goal.
+        question (name or question): What is to be chosen (`argbest.questions`), by default what the problem
+            asks; the policy decides for it, and `Study.answer` answers it.
+        policy: The rule that says what to simulate next: a name, with options if you like ("top-two:beta=0.3"
+            or {"name": "top-two", "beta": 0.3}), or an object.
+        model: What turns results into a belief, named as the policy is; by default the one that the policy is
+            usually used with.
+        initial (number, design or list of pairs): What is simulated before the policy decides: "auto" chooses
+            by the budget, a number is that of replications of every pair; or a design such as
+            `RandomContexts`, or (alternative, context) pairs.
+        seed: The root of all random numbers of the study.
+        refit_every: After how many replications the model's hyper-parameters are learned again; "auto": as
+            the model asks.
+        common_random_numbers: Whether the n-th replication of every alternative in a context has the same
+            seed, so that noise which alternatives share cancels.
+        cost (table or "measured"): What a replication of each pair costs, [alternative, context], or
+            "measured": learned from run times; policies then weigh value per cost.
+        prior_runs (DataFrame): Runs of an earlier source to begin with, a row each: old data, or another
+            version of the simulator; a column "source" names several. The model learns how far each can be
+            relied on; answers, certificates and budgets are about the simulator of this study alone.
+        storage: Where the study is kept: None in memory, a file (SQLite), the URL of a database, or a
+            storage.
+        name: What tells this study from others in the same storage.
+        load_if_exists: Whether a study of that name is continued where there is one; it must be the same
+            study.
+        plan: The options of `run` that other workers of the stored study should use, as `argbest worker`
+            does.
     """
 
     def __init__(
@@ -167,17 +178,50 @@ class Study:
     ) -> "Study":
         """Return a study that has been told runs made elsewhere; `ask` says where the next should go.
 
-        ``alternative`` and ``context`` name one column or several, ``value`` the column of the rewards, or a
-        list of columns, one for each response; by default those that ``goal`` and ``limits`` name, or
-        "value" if they name none. ``replication`` is the column that says which runs of a context shared
-        random numbers. Contexts may be others in every run: they are a population (`Population`), and of very
-        many runs each context stands for a group of near ones; ``bins`` groups them by columns instead.
-        ``contexts``, a table, is what the answer shall be about, if not the contexts of the runs. ``dropna``
-        leaves out incomplete rows. Where runs are from several sources, ``source`` is the column that names
-        them and ``target`` the one that the answer is about; the others are prior runs. ``title`` is the name
-        of the problem, for reports and pictures; ``name`` identifies the study in its ``storage``. The other
-        options are those of `Problem` and `Study`; random numbers count as common if ``replication`` is
-        given. `tell_frame` adds more rows later.
+        Contexts may be others in every run: they are then a population (`Population`), and of very many runs
+        each context stands for a group of near ones. `tell_frame` adds more rows later.
+
+        Args:
+            frame: The runs, a row each.
+            alternative: The column, or columns, that describe the alternative.
+            context: The column, or columns, that describe the context.
+            value: The column of the rewards, or one column for each response; by default those that the goal
+                and the limits name, or "value" if they name none.
+            replication: The column that says which runs of a context shared random numbers.
+            goal: What is to be large or small: "max", "min", or with several responses "min cost" or "min
+                cost + 0.2 * wait".
+            limits (text or list of texts): What a choice must keep, such as "late <= 0.05".
+            price: What it costs to break a limit, in units of the goal; by default what is at stake in a
+                context.
+            weights (list or dict): How much each context counts; by default all alike.
+            bounds (pair, dict or list of pairs): The range of the context coordinates; by default their
+                extremes.
+            categorical (names of columns): Columns whose numbers are only identifiers.
+            bins: Into which groups contexts are put, by column: how many, or where to cut.
+            contexts (table): What the answer shall be about, if not the contexts of the runs.
+            reward_range (pair, or dict by response): An interval that holds every single reward; values
+                outside it are refused, and `Study.guarantee` then needs no normal rewards.
+            rate (bool, or names of responses): Whether every single reward is 0 or 1, so that its mean is a
+                rate; all other values are refused.
+            dropna: Whether incomplete rows are left out.
+            source: The column that says which source a run is from, where there are several.
+            target: The source that the answer is about; runs of the others are prior runs.
+            simulate: What runs further replications, if any are wanted.
+            title: The name of the problem, for reports and pictures.
+            policy: The rule that says what to simulate next: a name, with options if you like
+                ("top-two:beta=0.3" or {"name": "top-two", "beta": 0.3}), or an object.
+            model: What turns results into a belief, named as the policy is; by default the one that the
+                policy is usually used with.
+            seed: The root of all random numbers of the study.
+            refit_every: After how many replications the model's hyper-parameters are learned again; "auto":
+                as the model asks.
+            common_random_numbers: Whether runs of equal number shared random numbers; by default they did if
+                a replication column is named.
+            cost (table or "measured"): What a replication of each pair costs, [alternative, context], or
+                "measured": learned from run times; policies then weigh value per cost.
+            storage: Where the study is kept: None in memory, a file (SQLite), the URL of a database, or a
+                storage.
+            name: What tells this study from others in the same storage.
         """
         runs = posthoc_prior_runs.observe_target(
             frame, source=source, target=target,
@@ -206,7 +250,12 @@ class Study:
     ) -> Self:
         """Return the study kept in a storage, to continue it.
 
-        Give ``simulate`` again if the simulator was a plain function, and a policy or a model of your own.
+        Args:
+            storage: Where it is kept: a file (SQLite), the URL of a database, or a storage.
+            name: What tells this study from others in the same storage.
+            simulate: The simulator, needed again if it was a plain function.
+            policy: The policy, needed again if it was an object of your own.
+            model: The model, needed again if it was an object of your own.
         """
         study = cls.__new__(cls)
         with opened(storage, name=name) as kept:
@@ -224,14 +273,19 @@ class Study:
         stored = defined(storage, name, storage)
         with explained("the definition of the study"):
             stored = definition.modern(stored, notify=True)
-            if found := definition.differences(stored, described, says="given is"):
-                raise InputError(
-                    f"the stored study {name!r} is another one: {'; '.join(found)}. Only the name of the "
-                    "problem, the simulator and the plan may differ. Correct the options, or give another "
-                    "name."
-                )
             chosen = definition.restored(stored, problem.simulate, options.policy, options.model)
-            self._open(storage, stored, *chosen)
+            found = definition.differences(stored, described, says="given is")
+            if not found or not definition.differences(stored, described, rows=False):
+                self._open(storage, stored, *chosen)
+                if found:  # its table may have become what is described
+                    now = definition.grown(stored, self.problem, described)
+                    found = definition.differences(now, described, says="given is")
+        if found:
+            raise InputError(
+                f"the stored study {name!r} is another one: {'; '.join(found)}. Only the name of the "
+                "problem, the simulator and the plan may differ. Correct the options, or give another "
+                "name. To add rows, load the study and call `take_over(problem)`."
+            )
 
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
@@ -245,7 +299,8 @@ class Study:
         self._said: set[str] = set()  # notices of a kind that are given once
 
     def __repr__(self) -> str:
-        size = "{} alternatives x {} contexts".format(*self.problem.shape)
+        axes = self.problem.alternatives, self.problem.contexts
+        size = "{} alternatives x {} contexts".format(*(int(axis.active.sum()) for axis in axes))
         return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
 
     def __str__(self) -> str:
@@ -366,26 +421,41 @@ class Study:
     def ask(self, n: int = 1, *, context: object = None) -> list[Trial]:
         """Return n trials to simulate: what is left of the initial design, then the policy's choice.
 
-        With ``context`` all of them are in that context. Trials under way are taken into account; those
-        given back come first, then pairs of your own choice (`enqueue`).
+        Trials under way are taken into account; those given back come first, then pairs of your own choice
+        (`enqueue`).
+
+        Args:
+            n: How many trials.
+            context (label or row): The context that all of them are in; by default any.
         """
         n = whole("n", n, at_least=1, at_most=10**7)
         only = None if context is None else self.problem.contexts.index(context)
+        revising.refuse_retired(self.problem, None, only)
         return self._journal.ask(n, worker=BY_HAND, only=only)
 
     def ask_one(self, *, context: object = None) -> Trial:
-        """Return the next trial to simulate; `ask` of a single one, without a list around it."""
+        """Return the next trial to simulate; `ask` of a single one, without a list around it.
+
+        Args:
+            context (label or row): The context that it is in; by default any.
+        """
         (trial,) = self.ask(1, context=context)
         return trial
 
     def enqueue(self, alternative: object, context: object, n: int = 1) -> None:
         """Have a pair of your own choice asked for next, n times: before the initial design and the policy's.
 
-        Name the alternative and the context by their labels or their rows. `ask` and `run` take pairs in the
-        order in which they were enqueued; they count towards the budget. A stored study keeps them.
+        `ask` and `run` take pairs in the order in which they were enqueued; they count towards the budget. A
+        stored study keeps them.
+
+        Args:
+            alternative (label or row): The alternative to simulate.
+            context (label or row): The context to simulate it in.
+            n: How many replications.
         """
         problem, times = self.problem, whole("n", n, at_least=1, at_most=10**7)
         pair = problem.alternatives.index(alternative), problem.contexts.index(context)
+        revising.refuse_retired(problem, *pair)
         if self._journal.ledger.set_aside[pair]:
             raise InputError(
                 f"alternative {alternative!r} in context {context!r} failed repeatedly and was set aside. "
@@ -405,14 +475,18 @@ class Study:
     ) -> None:
         """Record the result of a trial: a number, a list or array of replications, or a summary by keywords.
 
-        Of several responses it is a dict: ``{"cost": 1.2, "late": 0}``, or lists of equal length, or ``mean``
-        and ``variance`` are dicts. The first result names the responses where the problem does not; every
-        later one has all of them and no others.
+        The first result names the responses where the problem does not; every later one has all of them and
+        no others. The model is not fitted here; the next `ask` does that when it is due.
 
-        A summary is the ``mean`` of ``n`` replications and the ``variance`` of one of them, with divisor
-        n − 1; a single replication has none, and a declared rate needs none: k successes of n are ``mean=k/n,
-        n=n``. ``seconds`` is how long the simulation took. The model is not fitted here; the next `ask` does
-        that when it is due.
+        Args:
+            trial: The trial that `ask` returned, or its id.
+            value: One value, or a list of replications; of several responses a dict, ``{"cost": 1.2, "late":
+                0}``, or of lists of equal length.
+            mean: Of a summary, the mean of the replications; of several responses a dict.
+            variance: Of a summary, the variance of one replication, with divisor n − 1; one replication has
+                none, and a declared rate needs none: k successes of n are ``mean=k/n, n=n``.
+            n: Of a summary, the number of replications.
+            seconds: How long the simulation took.
         """
         took = None if seconds is None else not_negative("seconds", seconds)
         asked = self._journal.open(trial)
@@ -443,13 +517,19 @@ class Study:
     ) -> None:
         """Record the runs in a frame, a row each, all or none: of trials asked for, or made elsewhere.
 
-        With ``trial``, the column of ids, the rows are replications of trials that `ask` returned. Without it
-        they are runs made elsewhere of alternatives and contexts of this study: these are found in the
-        columns ``alternative`` and ``context``, or in those that the study has, as in `observations` or in
-        the frame that `from_observations` took. Such runs share random numbers with no others. ``value`` is
-        the column of the rewards ("value"), or a list of columns, one for each response (by default called as
-        these are). Rows may be summaries, with columns ``n`` and ``variance``, or ``variance.cost`` and so on
-        for responses; ``dropna`` leaves out incomplete ones.
+        Runs made elsewhere share random numbers with no others. Rows may be summaries, with columns ``n`` and
+        ``variance``, or ``variance.cost`` and so on for responses.
+
+        Args:
+            frame: The runs.
+            trial: The column of ids, if the rows are replications of trials that `ask` returned; without it
+                they are runs made elsewhere.
+            alternative: The column, or columns, of the alternative; by default those that the study has, as
+                in `observations`.
+            context: The column, or columns, of the context; by default those that the study has.
+            value: The column of the rewards, "value" by default, or one column for each response, by default
+                called as these are.
+            dropna: Whether incomplete rows are left out.
         """
         if trial is None:
             runs = observed.further(
@@ -482,12 +562,22 @@ class Study:
         return summary(trial, **given, rate=self.problem.rate, responses=responses)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
-        """Record that a trial gave no value; it is not asked for again by itself."""
+        """Record that a trial gave no value; it is not asked for again by itself.
+
+        Args:
+            trial: The trial that `ask` returned, or its id.
+            reason: Why there is no value, for people.
+            seconds: How long the simulation took until it failed.
+        """
         took = None if seconds is None else not_negative("seconds", seconds)
         self._journal.fail(self._journal.open(trial), str(reason), again=False, seconds=took)
 
     def give_back(self, trial: Trial | int) -> None:
-        """Give back a trial that will not be simulated; the next `ask` returns it, with its seed."""
+        """Give back a trial that will not be simulated; the next `ask` returns it, with its seed.
+
+        Args:
+            trial: The trial that `ask` returned, or its id.
+        """
         self._journal.give_back([self._journal.open(trial).id])
 
     def pending(self) -> list[Trial]:
@@ -496,13 +586,79 @@ class Study:
         return [ledger.trials[i] for i in sorted(ledger.held)]
 
     def status(self, trial: Trial | int) -> str:
-        """Return whether a trial is pending, given back (to be asked for again), told or failed."""
+        """Return whether a trial is pending, given back (to be asked for again), told or failed.
+
+        Args:
+            trial: The trial that `ask` returned, or its id.
+        """
         ledger, number = self._journal.ledger, trial.id if isinstance(trial, Trial) else trial
         return ledger.status(whole("trial", number, at_least=0, below=len(ledger.trials)))
 
-    def readmit(self) -> None:
-        """Ask for the pairs set aside again, for example with a fixed simulator."""
-        self._journal.readmit()
+    def readmit(self, *, alternative: object = None, context: object = None) -> None:
+        """Ask for the pairs set aside again, for example with a fixed simulator.
+
+        With ``alternative`` or ``context``, as for `retire`: bring back what was retired instead.
+        """
+        if alternative is None and context is None:
+            self._journal.readmit()
+        else:
+            self._journal.revise(lambda now: revising.retiring(now, alternative, context, back=True))
+
+    def add_alternatives(self, alternatives: object, *, cost: object = None) -> None:
+        """Add alternatives to the study: labels, dicts or a DataFrame, as `Problem` takes them.
+
+        Values, seeds and numbers of all others stay as they are, and the model learns from all values again.
+        Of new pairs it says what it infers from the others; those of which it can infer nothing are simulated
+        first, as in an initial design. ``cost`` is what a replication of the new pairs costs, a number or a
+        table [new alternative, context], where the study has a table of costs. A stored study keeps all of
+        it, and its workers see it when they ask for their next trials.
+        """
+        self._journal.revise(lambda now: revising.adding(now, "alternative", alternatives, None, cost))
+
+    def add_contexts(self, contexts: object, *, weights: object = None, cost: object = None) -> None:
+        """Add contexts to the study, as `add_alternatives` does alternatives.
+
+        ``weights`` are parts of the whole: 0.2 says that the new context counts for a fifth, and the others
+        share the rest as before. A number for each, a list, or a dict by label; by default each counts as
+        much as the others on average. ``cost`` is a number or a table [alternative, new context].
+        """
+        self._journal.revise(lambda now: revising.adding(now, "context", contexts, weights, cost))
+
+    def retire(self, *, alternative: object = None, context: object = None) -> None:
+        """Leave an alternative or a context, or several in a list, out of the study from now on.
+
+        Name them by their labels or rows. They are not simulated any more, and answers, certificates and
+        averages are about the others. Values told stay, and trials under way can be told: the model goes on
+        learning from both. `readmit` brings them back.
+        """
+        self._journal.revise(lambda now: revising.retiring(now, alternative, context, back=False))
+
+    def set_weights(self, weights: object) -> None:
+        """Let contexts count otherwise from now on: a weight for each that is not retired.
+
+        A list in their order, or a dict by label; they are divided by their sum.
+        """
+        self._journal.revise(lambda now: revising.weighing(now, weights))
+
+    def take_over(self, problem: Problem, *, cost: object = None) -> list[str]:
+        """Return what changed, in words: rows that a problem has and the study has not are added.
+
+        Its weights are taken over, too. So you can edit the lists of alternatives and contexts of a stored
+        study, and go on with it. ``cost`` is a table of costs for that problem, if the study has one. Rows
+        that the problem leaves out are refused: `retire` them.
+        """
+        before = self.problem
+        self._journal.revise(lambda now: revising.following(now, problem, cost))
+        return revising.said(before, self.problem)
+
+    @property
+    def retired(self) -> dict[str, list[Item]]:
+        """What was retired, as {"alternatives": [...], "contexts": [...]}."""
+        problem = self.problem
+        return {
+            f"{axis.kind}s": [axis.item(i) for i in sorted(axis.retired)]
+            for axis in (problem.alternatives, problem.contexts)
+        }
 
     def workers(self) -> Sequence[Worker]:
         """Return what every worker of the stored study said of itself last; see `argbest worker`."""
@@ -534,14 +690,21 @@ class Study:
     ) -> Self:
         """Return the study, run until it has ``budget`` replications in total or ``stop`` is met.
 
-        ``seconds`` limits the total simulation time. ``workers`` processes, or an ``executor``
-        (any of `concurrent.futures`' kind), simulate at once, each up to ``batch`` trials at a time, none
-        longer than ``timeout`` seconds. The share ``confirm`` of the budget is reserved for the leaders of
-        undecided contexts. ``on_failure="raise"`` ends the run at the first failure and keeps the trial for
-        the next one; "record" continues and sets aside pairs that fail repeatedly. ``stop`` is a rule such
-        as `ExpectedPCS(0.95)` or a function of the study; it is checked whenever the hyper-parameters are
-        refitted. ``progress`` shows a bar, or is called with (done, budget). ``on_result`` is called with
-        (trial, value) once a value is stored; if it raises, a warning says so once, and the run continues.
+        Args:
+            budget: The number of replications in total, those made before included.
+            seconds: The limit of the total simulation time.
+            workers: How many processes simulate at once.
+            executor: What runs simulations instead, of the kind of `concurrent.futures`.
+            batch: How many trials a worker gets at a time at most.
+            timeout: After how many seconds a simulation is ended and counts as failed.
+            confirm: The share of the budget that is reserved for the leaders of undecided contexts.
+            on_failure: "raise" ends the run at the first failure and keeps the trial for the next one;
+                "record" continues and sets aside pairs that fail repeatedly.
+            progress: Whether a bar is shown; or what is called with (done, budget).
+            on_result: What is called with (trial, value) once a value is stored; if it raises, a warning says
+                so once, and the run continues.
+            stop: When to end early: a rule such as `ExpectedPCS(0.95)` or a function of the study, checked
+                whenever the hyper-parameters are learned again.
         """
         end = RunEnd(budget, seconds, confirm, stop)
         resources = Resources(workers, executor, batch, timeout, on_failure)
@@ -554,23 +717,27 @@ class Study:
         """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss, state.
 
         The state is "sure" where P(best) is at least 0.95, "equal" where that is not so but the selected one
-        is within ``equal_within`` of the best with that probability, and "open" otherwise. By default that
-        difference is what `indifference` returns. ``p_best`` does not depend on it. (``delta`` is the old
-        name of ``equal_within``; everywhere else delta says what counts as right, and is 0 by default.)
-        If alternatives have columns, these are columns here too: selected.servers, selected.beds. A pair
-        that was set aside without a single value is not selected; where that happened a column ``note`` says
-        so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
+        is within ``equal_within`` of the best with that probability, and "open" otherwise. If alternatives
+        have columns, these are columns here too: selected.servers, selected.beds. A pair that was set aside
+        without a single value is not selected; where that happened a column ``note`` says so. Where every
+        alternative failed there is no answer: selected is None and the numbers are NaN.
 
         With limits what is selected loses least on average, p_best is the probability that it is the best of
         those that keep them, and p_feasible that it keeps them. Where it loses less to choose none, selected
         is None and p_best the probability that no alternative keeps the limits; from 0.95 on the state is "no
         feasible alternative". Of several responses there are the means of the selected alternative and the
         ends of their 90 % intervals: mean.late, low.late, high.late.
+
+        Args:
+            equal_within: A difference in reward that does not matter, by default that of `indifference`; it
+                decides what is called equal, and changes no probability.
+            delta: The old name of ``equal_within``; everywhere else delta says what counts as right.
         """
         if delta is not None:
             warn_of_old_name("selection(delta=...)", "selection(equal_within=...)")
             equal_within = delta if equal_within is None else equal_within
-        return frames.selection(self.view(), self.indifference(equal_within))
+        found = frames.selection(self.view(), self.indifference(equal_within))
+        return frames.without_notes(frames.of_active(found, self.problem.contexts))
 
     def answer(
         self,
@@ -583,14 +750,17 @@ class Study:
     ) -> "answering.Answer":
         """Return the answer to a question, from what the study knows: no new simulation is made.
 
-        The question is a name, such as "overall", "worst-case", "regret", "top:m=3", "most-probable-best" or
-        "rule:depth=2" (`argbest.questions`), or an object; by default that of the study. Within ``delta`` of
-        the right answer counts as equal to it, by default 1/100 of what wrong answers lose.
-        ``goal``, ``limits`` and ``price`` take the place of those of the problem, for this answer: "max
-        throughput", ["late <= 0.02"]; an empty list stands for no limits.
-
-        "pareto" names all alternatives of a context that no other one beats in every response
-        (`argbest.questions.Pareto`), "pareto:min cost,min wait" says which count and how.
+        Args:
+            question (name or question): What is to be chosen: "overall", "worst-case", "regret", "top:m=3",
+                "most-probable-best", "rule:depth=2" (`argbest.questions`), or an object; by default that of
+                the study. "pareto" names all alternatives of a context that no other one beats in every
+                response, "pareto:min cost,min wait" says which count and how.
+            goal (text): Takes the place of the problem's goal for this answer, such as "max throughput".
+            limits (text or list of texts): Take the place of the problem's limits for this answer, such as
+                ["late <= 0.02"]; an empty list stands for none.
+            price: Takes the place of the problem's price of a broken limit for this answer.
+            delta: How far from the right answer counts as equal to it; by default 1/100 of what wrong answers
+                lose.
         """
         view = self.view().asking(goal=goal, limits=limits, price=price)
         if (asked := read_pareto(question)) is not None:
@@ -600,19 +770,25 @@ class Study:
     def groups(self, by: str | Sequence[str] | None = None, *, n: int = 3) -> "pd.DataFrame":
         """Return one row per group of contexts: what is chosen there most, for which share, how surely.
 
-        ``by`` names columns of the contexts, by default all, one after the other. A column of numbers is cut
-        into n groups of about equal weight, any other by its values. ``selected`` is the alternative that is
-        chosen for the largest ``share`` of the group; ``p_right`` and ``expected_loss`` are averages of what
-        `selection` says of its contexts, by their weights.
+        ``selected`` is the alternative that is chosen for the largest ``share`` of the group; ``p_right`` and
+        ``expected_loss`` are averages of what `selection` says of its contexts, by their weights.
+
+        Args:
+            by: The column, or columns, of the contexts to group by; by default all, one after the other.
+            n: Into how many groups of about equal weight a column of numbers is cut; any other is grouped by
+                its values.
         """
         return people_.groups(self.view(), by, n)
 
     def check_population(self, n: int = 1_000, people: object = None) -> "people_.PopulationCheck":
         """Return how well the answer serves n people never seen, from the model: no simulation is made.
 
-        P(right) and expected loss on them stand beside those on the people of the study. They are drawn by
-        the sampler of its `Population`, or are rows of its table that were held out; ``people``, a table or a
-        sampler, takes their place.
+        P(right) and expected loss on them stand beside those on the people of the study.
+
+        Args:
+            n: How many people.
+            people (table or sampler): Whom to ask about; by default they are drawn by the sampler of the
+                study's `Population`, or are rows of its table that were held out.
         """
         return people_.check(self.view(), n, people)
 
@@ -621,6 +797,9 @@ class Study:
 
         That is one hundredth of the lower quartile, over all pairs that are not the best of their context, of
         the distance between their posterior mean and the best one.
+
+        Args:
+            delta: A difference of your own, which is then returned as it is.
         """
         return self.view().indifference(delta)
 
@@ -628,6 +807,9 @@ class Study:
         """Return an alternative as the simulator receives it, named by its label or its row.
 
         For example that of ``selection()["selected"][0]``: the label itself, or a dict of its columns.
+
+        Args:
+            label (label or row): The alternative meant.
         """
         alternatives = self.problem.alternatives
         return alternatives.item(alternatives.index(label))
@@ -643,15 +825,22 @@ class Study:
     def trials(self, *, details: bool = False) -> "pd.DataFrame":
         """Return one row per trial asked for: its status and the reason for a failure.
 
-        It is pending, given back (to be asked for again), told or failed. With ``details`` also who
-        had it, when it was asked for and ended, and how many seconds it took.
+        It is pending, given back (to be asked for again), told or failed.
+
+        Args:
+            details: Whether to show also who had it, when it was asked for and ended, and how many seconds it
+                took.
         """
         view = self.view()
         frame = frames.of_trials(view)
         return frames.with_details(frame, view) if details else frame
 
     def history(self, points: int = 12) -> "pd.DataFrame":
-        """Return how the certificate developed: a row per checkpoint, with 90 % posterior intervals."""
+        """Return how the certificate developed: a row per checkpoint, with 90 % posterior intervals.
+
+        Args:
+            points: How many checkpoints at most.
+        """
         return overview.history(self.view(), points=points)
 
     def forecast(
@@ -664,9 +853,14 @@ class Study:
     ) -> "forecasting.Forecast":
         """Return how many more replications it takes until the certificate reaches ``target``, with a range.
 
-        The figure is PCS_E, "expected" over ``contexts``, or PCS_M, that of the "worst" one; within ``delta``
-        of the best counts as right. Of a question with one answer for all contexts both are P(right).
-        (``worst=True`` is the old spelling of ``contexts="worst"``.)
+        Of a question with one answer for all contexts the figure is P(right).
+
+        Args:
+            target: The figure to reach.
+            contexts: "expected" for PCS_E, the mean over contexts, or "worst" for PCS_M, that of the worst
+                one.
+            delta: How far from the best a selection may be and still count as right.
+            worst: The old spelling of ``contexts="worst"``.
         """
         if worst is not None:
             warn_of_old_name("forecast(worst=True)", 'forecast(contexts="worst")')
@@ -677,8 +871,10 @@ class Study:
     def model_check(self, of: str | None = None) -> "model_check.ModelCheck":
         """Return whether the model fits: pairs as all others predict them, noise, and single rewards.
 
-        With limits there is a model of the goal and one of every sum of responses that is limited: ``of``
-        says which is meant, as "late"; by default the first that does not fit, else that of the goal.
+        Args:
+            of: With limits there is a model of the goal and one of every sum of responses that is limited:
+                which one is meant, such as "late"; by default the first that does not fit, else that of the
+                goal.
         """
         return model_check.of_study(self.view(), of)
 
@@ -695,23 +891,33 @@ class Study:
         return model_summary.of_study(self.view())
 
     def posterior(self, contexts: object = None) -> "pd.DataFrame":
-        """Return the belief about every alternative at the contexts, or at others given."""
-        return predicting.posterior(self.view(), contexts)
+        """Return the belief about every alternative at the contexts, or at others given.
+
+        Args:
+            contexts (labels or rows): The contexts; by default those of the problem.
+        """
+        view, (alternatives, own) = self.view(), (self.problem.alternatives, self.problem.contexts)
+        rows = own if contexts is None else own.rows(contexts)
+        return frames.of_active(predicting.posterior(view, contexts), alternatives, rows)
 
     def report(self, path: str | PathLike[str], *, command: str = "") -> Path:
         """Return the path of one self-contained HTML page, written there: answer, certainty, method.
 
-        ``command`` is shown as the command that made the study.
+        Args:
+            path: Where the page is written.
+            command: The command that made the study, to be shown.
         """
         from argbest.report.page import write_report  # a look upwards: readers expect it here
 
         return write_report(self, path_of("path", path), command=concealed(command))
 
     def certificate(self, delta: float = 0.0, *, integrate: bool = True) -> Certificate:
-        """Return how sure the selections are; within ``delta`` of the best counts as right.
+        """Return how sure the selections are.
 
-        It averages over hyper-parameters and noise levels that the data leave possible; ``integrate=False``
-        treats the estimates as known.
+        Args:
+            delta: How far from the best a selection may be and still count as right.
+            integrate: Whether to average over the hyper-parameters and noise levels that the data leave
+                possible; otherwise the estimates are taken for known.
         """
         zone, averaged = indifference_zone(delta), flag("integrate", integrate)
         return self.view().certificate(zone, integrate=averaged)
@@ -721,24 +927,33 @@ class Study:
     ) -> "guarantee.Guarantee":
         """Return what the data alone certify with confidence 1 − alpha, whatever the model believes.
 
-        That every selected alternative is within ``delta`` of the best of its context; 0: that it is the
-        best. It may be asked at any time and under any policy: the bounds hold at every sample size at once.
-        They ``assume`` "normal" rewards and are withheld where the values contradict that; or only the
-        "range" of `Problem(reward_range=...)`, the default where one is given; or, "deterministic", that
-        alternatives whose differences are all equal differ by a constant, and that others are normal.
-        Replications count in the order of their numbers. Summaries have no order and are not counted. If
-        failures depend on the reward, the guarantee is about the replications that do not fail.
+        That every selected alternative is within ``delta`` of the best of its context. It may be asked at any
+        time and under any policy: the bounds hold at every sample size at once. Replications count in the
+        order of their numbers. Summaries have no order and are not counted. If failures depend on the reward,
+        the guarantee is about the replications that do not fail.
+
+        Args:
+            alpha: One minus the confidence.
+            delta: How far from the best a selection may be; 0: it must be the best.
+            assume: "normal" rewards, for which bounds are withheld where the values contradict that; only the
+                "range" of `Problem(reward_range=...)`, the default where one is given; or "deterministic":
+                that alternatives whose differences are all equal differ by a constant, and that others are
+                normal.
         """
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
         return guarantee.of_study(self.view(), error, zone, assume)
 
     def predict(self, contexts: object, *, integrate: bool = True, indexed: bool = False) -> "pd.DataFrame":
-        """Return the rows of `selection` for any contexts, simulated or not; ``integrate`` as `certificate`.
+        """Return the rows of `selection` for any contexts, simulated or not.
 
-        The contexts are columns, as in `selection`; with ``indexed`` they are the index, as in
-        `predict_proba`.
         ``extrapolated`` marks those outside the bounds of the problem's contexts, or with a category that
         none of these has; an `ExtrapolationNotice` warns of such a category.
+
+        Args:
+            contexts (labels or rows): The contexts to predict for; one may come alone.
+            integrate: Whether to average over what the data leave possible, as in `certificate`.
+            indexed: Whether the contexts are the index, as in `predict_proba`, instead of columns, as in
+                `selection`.
         """
         zone = self.indifference()
 
@@ -757,8 +972,11 @@ class Study:
     ) -> "pd.DataFrame":
         """Return P(each alternative is best), a row per context given and a column per alternative.
 
-        The contexts are the index, so that all columns are probabilities; with ``indexed=False`` they are
-        columns, as in `predict`.
+        Args:
+            contexts (labels or rows): The contexts to predict for; one may come alone.
+            integrate: Whether to average over what the data leave possible, as in `certificate`.
+            indexed: Whether the contexts are the index, so that all columns are probabilities, instead of
+                columns, as in `predict`.
         """
         whole = predicting.predicted(
             self.view(),

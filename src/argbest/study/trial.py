@@ -40,11 +40,11 @@ Value: TypeAlias = _Row | Mapping[str, _Row]  # of several responses by name
 class Trial:
     """One simulation to run: which alternative, in which context, with which seed."""
 
-    id: int
-    alternative: Item = field(compare=False)
-    context: Item = field(compare=False)
+    id: int  # counts from 0
+    alternative: Item = field(compare=False)  # as the simulator receives it
+    context: Item = field(compare=False)  # as the simulator receives it
     replication: int = field(compare=False)  # how many trials of this pair were asked before
-    seed: int = field(compare=False)
+    seed: int = field(compare=False)  # draw all random numbers from it
     pair: tuple[int, int] = field(repr=False, compare=False)  # positions of alternative and context
     study: str = field(repr=False)  # the study that asked
 
@@ -300,7 +300,7 @@ class Trials(_Made[Trial]):
     """All trials asked for, by their ids."""
 
     def __init__(self, problem: Problem, study: str) -> None:
-        self._problem, self._study = problem, study
+        self.problem, self._study = problem, study  # the problem of now: rows are only ever added to it
         self.columns = Columns(
             alternative="q", context="q", replication="q", seed="q", designed="b", worker="q", time="d",
             end="q",
@@ -320,7 +320,7 @@ class Trials(_Made[Trial]):
 
     def first(self, n: int, n_records: int, failed: Collection[int]) -> "Trials":
         """Return the first n as they were when so many records were told and these had failed."""
-        copy = Trials(self._problem, self._study)
+        copy = Trials(self.problem, self._study)
         copy._names, copy.columns = dict(self._names), self.columns.first(n)
         end = copy.columns.numbers("end")
         later = (end >= n_records) | (end == FAILED)
@@ -352,7 +352,7 @@ class Trials(_Made[Trial]):
 
     def _make(self, row: int) -> Trial:
         k, c = pair = self.pair(row)
-        columns, problem = self.columns, self._problem
+        columns, problem = self.columns, self.problem
         items = problem.alternatives.item(k), problem.contexts.item(c)
         return Trial(row, *items, columns["replication"][row], columns["seed"][row], pair, self._study)
 

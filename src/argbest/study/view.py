@@ -74,7 +74,7 @@ class Inference:
         """Return whether all of it follows from these, too."""
         own, other = self._setting.excluded, setting.excluded
         same = own is other or (own is not None and other is not None and np.array_equal(own, other))
-        return learning is self._learning and same
+        return learning is self._learning and same  # what changes the table begins to learn anew
 
     def asking(self, problem: Problem, setting: Setting, tallies: Sequence[Tally]) -> "Inference":
         """Return what is concluded from the same records for another goal, or other limits.
@@ -145,6 +145,7 @@ class Inference:
             self._certificates[delta, integrate] = Certificate(
                 self.belief, self._problem.weights, self.normals, delta, self.answered,
                 self.mixture if integrate else None, question=self._of_table, numbers=self._numbers,
+                left_out=len(self._problem.contexts.retired),
             )  # fmt: skip
         return self._certificates[delta, integrate]
 
@@ -161,6 +162,7 @@ class Inference:
         made = Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
             question=asked, numbers=self._numbers, seen=seen,
+            left_out=0 if answered is None else len(self._problem.contexts.retired),
         )  # fmt: skip
         if self._numbers is None or question.only_the_best_matter:
             return made
@@ -208,18 +210,18 @@ class View:
     """
 
     definition: Plain  # what was fixed before the first trial
-    problem: Problem
-    policy: Policy
-    model: Model[Any]
+    problem: Problem  # what is simulated
+    policy: Policy  # what decides
+    model: Model[Any]  # what learns
     setting: Setting  # the problem's, and which pairs were set aside
     tallies: tuple[Tally, ...]  # of all sums of responses that are learned about, the goal's first
     rewards_of: tuple[RewardsSoFar, ...]  # what the values of every response are
     set_aside: BoolArray  # pairs that failed too often to be asked for again
-    ruled_out: BoolArray | None  # those of them without a single value; None where there are none
+    ruled_out: BoolArray | None  # those of them without a value, and retired ones; None: there are none
     pending: IntArray  # trials under way
     held: Mapping[int, str]  # these trials, and who has them
     given_back: tuple[int, ...]  # trials to be asked for again
-    n_trials: int
+    n_trials: int  # trials asked for
     n_records: int  # trials whose value was told
     n_failed: int  # trials that gave none
     n_replications: int  # replications told
@@ -231,7 +233,7 @@ class View:
     replications: Replications  # all values told, in the order of telling
     in_order: InOrder  # which of them count for a guarantee, in the order of their numbers
     separations: Separations  # how far these put one alternative ahead of another
-    inference: Inference = field(repr=False)
+    inference: Inference = field(repr=False)  # what is concluded, worked out when it is asked for
     _queued: int | None  # pairs of the initial design not yet asked for; None where it is still open
     _ledger: Ledger = field(repr=False)  # of the living study; it only ever grows
     _revision: int  # how many events it had taken in
@@ -301,7 +303,11 @@ class View:
         return response is not None and self.is_rate(response)
 
     def is_rate(self, response: int) -> bool:
-        """Return whether all values of a response, by its place, are 0 or 1, as `rate`."""
+        """Return whether all values of a response, by its place, are 0 or 1, as `rate`.
+
+        Args:
+            response: The place of the response, from 0.
+        """
         return is_rate(self.problem, response, self.rewards_of[response])
 
     @cached_property
@@ -334,6 +340,11 @@ class View:
 
         Nothing is simulated. Only sums of responses that were not learned before are learned now; another
         bound or price needs nothing new.
+
+        Args:
+            goal (text): What is to be large or small.
+            limits (text or list of texts): What a choice must keep; an empty list stands for none.
+            price (number): What it costs to break a limit.
         """
         problem = self.problem.asking(goal=goal, limits=limits, price=price)
         key = problem.goal, problem.limits, problem.price
@@ -357,7 +368,7 @@ class View:
             tallies=tallies,
             replications=self.replications if shown is None else shown,
             in_order=in_order,
-            separations=Separations(problem, in_order),
+            separations=Separations(problem, in_order, self.separations.generations),
             inference=self.inference.asking(problem, setting, tallies),
         )
 
@@ -391,7 +402,11 @@ class View:
         return (0.0, 1.0) if self.rate else self.problem.goal_range
 
     def assumed(self, assume: str | None = None) -> Assumed:
-        """Return what a guarantee takes as given of the goal and of every limit, by name or as declared."""
+        """Return what a guarantee takes as given of the goal and of every limit, by name or as declared.
+
+        Args:
+            assume: As in `Study.guarantee`.
+        """
         if not self.problem.limits:
             return Assumed(assumptions.of_rewards(self.reward_range, assume))
         goal = assumptions.of_rewards(self.reward_range, assume, self.problem.subject)
@@ -460,7 +475,11 @@ class View:
         return self._ledger.records.first(self.n_records)
 
     def status(self, trial: int) -> str:
-        """Return whether a trial is told, pending, given back (to be asked for again), or failed."""
+        """Return whether a trial is told, pending, given back (to be asked for again), or failed.
+
+        Args:
+            trial: The id of the trial.
+        """
         return status(trial, self.trials, self.held)
 
     def replicates(self) -> dict[tuple[int, int], list[float]]:
@@ -476,6 +495,10 @@ class View:
         """Return what was to be concluded when the values of so many trials had been told.
 
         The model is fitted anew, from the hyper-parameters ``before``; pairs ruled out today are out.
+
+        Args:
+            n_records: How many trials had been told.
+            before: The hyper-parameters to start from.
         """
         tallies = self.tallies_after(n_records)
         learning = LearningAnew(self.model, self.setting, tallies, n_records, before)
@@ -483,7 +506,11 @@ class View:
         return Inference(*known, tallies, self.ruled_out, learning)
 
     def tallies_after(self, n_records: int) -> tuple[Tally, ...]:
-        """Return the tallies of all sums when the values of so many trials had been told."""
+        """Return the tallies of all sums when the values of so many trials had been told.
+
+        Args:
+            n_records: How many trials had been told.
+        """
         return tuple(self._tally_of(own, n_records) for own in self.setting.basis.weights)
 
     def _tally_of(self, weights: tuple[float, ...], n_records: int) -> Tally:
@@ -519,7 +546,12 @@ class View:
         return self.inference.choice
 
     def certificate(self, delta: float = 0.0, *, integrate: bool = True) -> Certificate:
-        """Return how sure the selections are; see `Study.certificate`."""
+        """Return how sure the selections are; see `Study.certificate`.
+
+        Args:
+            delta: How far from the best a selection may be and still count as right.
+            integrate: Whether to average over what the data leave possible.
+        """
         return self.inference.certificate(delta, integrate=integrate)
 
     @property
@@ -528,7 +560,11 @@ class View:
         return of_table(self.question) is self.question
 
     def answer_certificate(self, delta: float = 0.0) -> Certificate:
-        """Return how sure the answer to the study's own question is: of `Best` the `certificate`."""
+        """Return how sure the answer to the study's own question is: of `Best` the `certificate`.
+
+        Args:
+            delta: How far from the right answer counts as right.
+        """
         if self.asks_about_table:
             return self.certificate(delta)
         return self.inference.once(
@@ -539,7 +575,11 @@ class View:
         )
 
     def indifference(self, delta: float | None = None) -> float:
-        """Return the difference that does not matter: as given, or see `Study.indifference`."""
+        """Return the difference that does not matter: as given, or see `Study.indifference`.
+
+        Args:
+            delta: A difference of your own, which is then returned as it is.
+        """
         if delta is not None:
             return indifference_zone(delta)
         belief = self.knowledge.belief

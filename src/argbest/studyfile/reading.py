@@ -49,7 +49,7 @@ class StudyFile:
     Only what the file gives is in ``options`` and ``run``; the defaults are those of the calls.
     """
 
-    path: Path
+    path: Path  # the file
     problem: Problem  # with the simulator, if the file names one
     options: dict[str, Any]  # policy, model, initial, seed, refit_every, common_random_numbers, cost
     checked: Options  # what these are, policy and model made
@@ -65,9 +65,11 @@ class StudyFile:
 
 
 def read(path: str | os.PathLike[str], *, earlier: str | os.PathLike[str] | None = None) -> StudyFile:
-    """Return the study that a file describes; every error names the file and the key. Paths start there.
+    """Return the study that a file describes; every error names the file and the key.
 
-    ``earlier`` is the file of prior runs that takes the place of what the file says of them.
+    Args:
+        path: The study file; relative paths in it start at its folder.
+        earlier: A table of prior runs that takes the place of what the file says of them.
     """
     file = Path(path)
     content = _parsed(file)

@@ -36,6 +36,10 @@ def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) ->
     Predictions at the known contexts must agree with the belief there, and `fit` must say what it returns:
     studies that are stored rebuild their parameters from that. What model and belief offer besides
     (`argbest.models.base.ABILITIES`, `argbest.core.belief.ABILITIES`) must be what it says.
+
+    Args:
+        model: The model to check.
+        shape: The size of the table, (alternatives, contexts).
     """
     rng = np.random.default_rng(1)
     full = (3, *shape)

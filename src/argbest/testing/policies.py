@@ -37,14 +37,18 @@ EVERY_INVARIANCE = frozenset({PERMUTATION, SHIFT, SCALE})
 class Situation:
     """R studies at one moment: what a policy is shown."""
 
-    belief: BlockBelief  # [R, alternative, context]
-    tally: Tally
-    pending: IntArray
-    setting: Setting
-    draws: StepDraws
+    belief: BlockBelief  # what is known of all mean rewards, [R, alternative, context]
+    tally: Tally  # the data behind the belief
+    pending: IntArray  # trials under way, [R, alternative, context]
+    setting: Setting  # what is known of the problem
+    draws: StepDraws  # the random numbers of the step
 
     def one(self, run: int) -> "Situation":
-        """Return what a single one of them looks like alone."""
+        """Return what a single one of them looks like alone.
+
+        Args:
+            run: Which one.
+        """
         belief, tally = self.belief, self.tally
         return Situation(
             BlockBelief(belief.mean[run], belief.cov[run], belief.noise[run]), tally[run], self.pending[run],
@@ -55,7 +59,14 @@ class Situation:
 def situation(
     *, runs: int = 5, shape: tuple[int, int] = (4, 3), seed: int = 0, pending: bool = False
 ) -> Situation:
-    """Return random studies: two to nine replications of every pair, and the GP posterior they give."""
+    """Return random studies: two to nine replications of every pair, and the GP posterior they give.
+
+    Args:
+        runs: How many studies.
+        shape: The size of the table, (alternatives, contexts).
+        seed: Which random studies.
+        pending: Whether there are trials under way.
+    """
     rng = np.random.default_rng(seed)
     full = (runs, *shape)
     tally = Tally(rng.integers(2, 10, full), rng.normal(0, 2, full), rng.random(full) + 0.5)
@@ -80,12 +91,16 @@ def assert_valid_policy(
 ) -> None:
     """Check a policy: valid pairs, batches, pairs set aside, determinism, R runs at once, invariances.
 
-    It must heed trials under way, or parallel workers would all be sent to the same pair; one that decides
-    without looking at the data says ``heeds_pending=False``. And it must work where alternatives covary.
+    It must heed trials under way, or parallel workers would all be sent to the same pair. And it must work
+    where alternatives covary.
 
-    ``invariances`` names those that the policy claims: permuting alternatives and contexts permutes its
-    decisions, a constant added to all rewards or another unit changes nothing. A policy that draws at random
-    even without ties cannot claim the first.
+    Args:
+        policy: The policy to check.
+        shape: The size of the table, (alternatives, contexts).
+        invariances: Those that the policy claims: permuting alternatives and contexts permutes its decisions,
+            a constant added to all rewards or another unit changes nothing. A policy that draws at random
+            even without ties cannot claim the first.
+        heeds_pending: False for a policy that decides without looking at the data.
     """
     for seed in range(6):
         moment = situation(shape=shape, seed=seed, pending=seed % 2 == 1)

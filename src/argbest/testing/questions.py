@@ -29,9 +29,13 @@ def assert_valid_question(
     """Check a question: what is right loses nothing, what is chosen is right where all is known, and more.
 
     Losses are never negative; many studies at once are answered as one by one; contrasts have the variances
-    and covariances that they can have; certificates follow from the losses in joint draws. ``invariances``
-    names those that the question claims: permuting alternatives, or adding a constant to all rewards, changes
-    no loss.
+    and covariances that they can have; certificates follow from the losses in joint draws.
+
+    Args:
+        question: The question to check.
+        shape: The size of the table, (alternatives, contexts).
+        invariances: Those that the question claims: permuting alternatives, or adding a constant to all
+            rewards, changes no loss.
     """
     _check_form(question)
     for seed in range(4):

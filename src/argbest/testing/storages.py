@@ -23,6 +23,7 @@ from argbest.storage.base import (
     Readmitted,
     Refit,
     Response,
+    Revised,
     Storage,
     Told,
     Worker,
@@ -43,8 +44,10 @@ class _DiscardError(Exception):
 def assert_valid_storage(new: Opener, *, again: Callable[[Storage], Storage] | None = None) -> None:
     """Check a storage: what goes in comes out, all or nothing, one at a time, nothing lost between threads.
 
-    ``new`` returns a storage without a study each time it is called. ``again`` returns another object for the
-    same study, as another process would open it; without it, the same object is used.
+    Args:
+        new: What returns a storage without a study each time it is called.
+        again: What returns another object for the same study, as another process would open it; without it,
+            the same object is used.
     """
     other = again or (lambda storage: storage)
     for check in (_check_definition, _check_events, _check_responses, _check_refits, _check_discarding):
@@ -64,6 +67,10 @@ def example_events(n: int = 3, n_responses: int = 1) -> list[Event]:
     """Return events of every kind about n trials, with numbers and texts that are easily spoilt.
 
     With several responses whatever was told has as many.
+
+    Args:
+        n: How many trials.
+        n_responses: How many responses each has.
     """
     if n_responses > 1:
         names = tuple(f"{i} {NASTY}" for i in range(n_responses))
@@ -83,7 +90,11 @@ def example_events(n: int = 3, n_responses: int = 1) -> list[Event]:
             Readmitted(1.7e9 + number % 1),
             Parted(1.7e9 + number % 1),
             Enqueued(((i, 2 * i), (0, 1), (i, 2 * i)), 1.7e9 + number % 1),
-        ]
+            Revised(
+                {"labels": [NASTY, i, True], "columns": {NASTY: [number % 1, 2, False]}} if i else None, None,
+                (i, 7), (), (number % 1, 1.0 / 3.0), ((2, 1),), (0.1, number % 1) if i else None, (i,), 1.7e9,
+            ),
+        ]  # fmt: skip
     last = 3 * n
     found += [
         Asked(last, 0, 0, 0, 1, False, "w", 1.7e9),

@@ -23,11 +23,9 @@ class Column(NamedTuple):
 class Contexts:
     """The contexts of a problem: how much each counts, and the columns that describe it."""
 
-    weights: Array  # [context], sums to 1
-    columns: tuple[Column, ...] = ()
-    answered: BoolArray | None = (
-        None  # [context]: whether an alternative can be chosen there; None: everywhere
-    )
+    weights: Array  # how much each counts, [context], summing to 1
+    columns: tuple[Column, ...] = ()  # what describes them
+    answered: BoolArray | None = None  # where an alternative can be chosen, [context]; None: everywhere
 
     @property
     def counted(self) -> BoolArray:
@@ -55,7 +53,11 @@ class AsksAboutContexts(Protocol):
     """A question that depends on the contexts of the problem: on their weights, or on their columns."""
 
     def about(self, contexts: Contexts) -> Question:
-        """Return the question to a table with these contexts."""
+        """Return the question to a table with these contexts.
+
+        Args:
+            contexts: The contexts of the problem.
+        """
 
 
 def put_to(question: Question | AsksAboutContexts, contexts: Contexts) -> Question:

@@ -54,7 +54,11 @@ class DecidesAs(Question, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OneForAll(ABC):
-    """The alternative that is worth most for all contexts together."""
+    """The alternative that is worth most for all contexts together.
+
+    Args:
+        contexts: The contexts of the problem.
+    """
 
     contexts: Contexts
 
@@ -64,7 +68,11 @@ class OneForAll(ABC):
 
     @abstractmethod
     def values(self, rewards: Array) -> Array:
-        """Return what every alternative is worth if these were the mean rewards, [..., alternative]."""
+        """Return what every alternative is worth if these were the mean rewards, [..., alternative].
+
+        Args:
+            rewards: The mean rewards, [..., alternative, context].
+        """
 
     @abstractmethod
     def contrasts(self, belief: Belief, choice: IntArray) -> Contrasts:
@@ -106,7 +114,11 @@ class WeighsContexts(OneForAll):
 
     @abstractmethod
     def weights_of(self, rewards: Array) -> Array:
-        """Return the weights of the contexts for every alternative, [..., alternative, context]."""
+        """Return the weights of the contexts for every alternative, [..., alternative, context].
+
+        Args:
+            rewards: The mean rewards, [..., alternative, context].
+        """
 
     def values(self, rewards: Array) -> Array:
         """Return Σ_c w_kc f_k(c)."""
@@ -117,7 +129,11 @@ class WeighsContexts(OneForAll):
         return self.drawn_contrasts(belief)
 
     def drawn_contrasts(self, belief: Belief) -> Sums:
-        """Return, for every joint draw, its best alternative minus the second, each with its own weights."""
+        """Return, for every joint draw, its best alternative minus the second, each with its own weights.
+
+        Args:
+            belief: What is known of all mean rewards.
+        """
         rewards = drawn.draws(belief, drawn.FOR_CONTRASTS)
         weights = self.weights_of(rewards)
         first, second = first_two((weights * rewards).sum(axis=-1))

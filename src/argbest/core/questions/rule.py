@@ -41,7 +41,8 @@ class NamesRules(Question, Protocol):
 class Rule:
     """Which rule that fits on a card names the best alternatives: a small tree of conditions on the contexts.
 
-    ``depth`` is how many conditions are asked one after the other, at most 3.
+    Args:
+        depth: How many conditions are asked one after the other, at most 3.
     """
 
     depth: int = 2

@@ -27,6 +27,9 @@ class Top:
     """Which m alternatives are the best of every context: a shortlist, the best first.
 
     A choice is [..., place, context]. It loses what the m named fall short of the m best, in sum.
+
+    Args:
+        m: How many alternatives are on the shortlist.
     """
 
     m: int = 3

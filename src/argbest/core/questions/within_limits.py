@@ -3,10 +3,12 @@
 Tables of outcomes are [..., outcome, alternative, context]: the goal f and the slack of every limit. What a
 question sees of them are the rewards
 
-    r_kc = f_kc where alternative k keeps all limits in context c, f_kc − Λ_c where it does not,
+    r_kc = f_kc where alternative k keeps all limits in context c, min(f_kc, f*_c) − Λ_c where not,
 
-with the price Λ of `argbest.core.limits`. That is not linear in the outcomes. So whatever the question, its
-answer follows from joint draws of all outcomes, each of which is turned into such a table.
+with the price Λ of `argbest.core.limits` and the best goal f* of those that keep them, or of all where none
+does. So a broken limit loses at least its price, however good the goal looks. That is not linear in the
+outcomes: whatever the question, its answer follows from joint draws of all outcomes, each of which is turned
+into such a table.
 """
 
 from collections.abc import Callable
@@ -77,7 +79,9 @@ class WithLimits:
         penalty = self.penalty
         if penalty is None:
             penalty = self.best_within.prices(goal, kept.astype(float))[..., None, :]
-        return np.where(kept, goal, goal - penalty)
+        some = kept | ~kept.any(axis=-2, keepdims=True)
+        top = np.where(some, goal, -np.inf).max(axis=-2, keepdims=True)
+        return np.where(kept, goal, np.minimum(goal, top) - penalty)
 
     def parts(self, weights: Array) -> Array:
         """Return those of the inner question."""

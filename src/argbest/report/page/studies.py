@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from argbest.answers import guarantee
+from argbest.answers import frames, guarantee
 from argbest.answers.predicting import kit_of_some, parameters, prediction_kit
 from argbest.core import schedule
 from argbest.core.arrays import IntArray
@@ -50,13 +50,13 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
     contexts ``anywhere`` are wanted. ``ahead`` adds a forecast to the answer, which takes a second or two,
     and with limits what it takes to move their bounds.
     """
-    selection, certificate = study.selection(), study.certificate()
+    selection, certificate = frames.selection(study.view(), study.indifference()), study.certificate()
     shown = curves.excerpt(study, selection)
     return {
         "format": FORMAT,
         "kind": "study",
         "title": study.problem.name,
-        "answer": answer(study, selection, certificate, ahead=ahead),
+        "answer": answer(study, study.selection(), certificate, ahead=ahead),
         "choices": [list(line) for line in choices(study)],
         "map": sketch(study),
         "questions": questions(study, ahead=ahead),
@@ -99,8 +99,8 @@ def _axis(axis: Axis, shown: IntArray | None = None) -> Plain:
         "names": [said[i] for i in some],
         "word": word(axis),
         "short": [brief[i] for i in some],
-        "order": np.argsort(side.rank[some], kind="stable").tolist(),
-        "total": len(axis),
+        "order": [i for i in np.argsort(side.rank[some], kind="stable").tolist() if side.rank[some[i]] >= 0],
+        "total": len(side.order),
     }
 
 
@@ -173,7 +173,8 @@ def _guarantee(study: Study) -> Plain:
     columns = ["selected", "rival", "lower", "smallest_delta", "certified", "certified_all", "replications"]
     columns += ["feasible"] if study.problem.limits else []
     frame = found.frame[[*study.problem.contexts.frame().columns, *columns]]
-    frame = frame.iloc[curves.side(study.problem.contexts).order]
+    contexts = study.problem.contexts
+    frame = frame.iloc[contexts.places[curves.side(contexts).order]]
     words = str(found)
     return {"sentence": f"{words[0].upper()}{words[1:]}.", "notes": list(found.notes), **_brief_table(frame)}
 
@@ -214,7 +215,7 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     problem = study.problem
     rows: list[list[Any]] = [
         ["problem", problem.name],
-        ["size", f"{count(problem.n_alternatives, 'alternative')}, {count(problem.n_contexts, 'context')}"],
+        ["size", f"{count(*_in_use(problem.alternatives))}, {count(*_in_use(problem.contexts))}"],
         ["goal", f"{'largest' if problem.sign > 0 else 'smallest'} {problem.subject}"],
         ["policy", _short(text(study.policy))],
         ["model", _short(text(study.model))],
@@ -232,6 +233,11 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     if command:
         rows.append(["command", command])
     return rows
+
+
+def _in_use(axis: Axis) -> tuple[int, str]:
+    """Return how many entries are not retired, and what they are."""
+    return int(axis.active.sum()), axis.kind
 
 
 def _short(description: str) -> str:
