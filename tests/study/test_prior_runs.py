@@ -276,3 +276,23 @@ def test_select_and_runs_of_several_sources_take_prior_runs() -> None:
         Study.from_observations(frame, alternative="dose", source="version")
     with pytest.raises(InputError, match="unknown version of the target '3'"):
         Study.from_observations(frame, alternative="dose", source="version", target="3")
+
+
+def test_a_study_that_grows_knows_its_prior_runs_as_one_that_had_all_rows_from_the_start() -> None:
+    frame = old_runs(6, ages=[20, 30, 90])
+    grown = Study(problem(), prior_runs=frame, initial=2, seed=2).run(32)
+    grown.add_contexts([90])
+    whole = Study(Problem(DOSES, [*AGES, 90], simulate, name="doses"), prior_runs=frame)
+    one, other = (each.view().tally.earlier for each in (grown, whole))
+    assert one is not None
+    assert other is not None
+    assert one.context.tolist() == other.context.tolist() == [0, -1, 4]
+    np.testing.assert_array_equal(one.separation, other.separation)  # bounds are wider now
+    np.testing.assert_array_equal(one.mean, other.mean)
+    grown.add_alternatives([5])
+    assert grown.view().tally.earlier.count.tolist()[-1] == [0, 0, 0]  # type: ignore[union-attr]
+    grown.run(50)
+    assert grown.selection()["context"].tolist() == [*AGES, 90]
+    grown.retire(context=20)
+    assert grown.run(52).selection()["context"].tolist() == [35, 50, 65, 90]
+    assert grown.predict([25])["selected"][0] in (*DOSES, 5)
