@@ -205,7 +205,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
 
     problem, before = study.problem, study.n_replications
     echo(
-        f"{problem.name}: {problem.n_alternatives} alternatives x {problem.n_contexts} contexts, "
+        f"{problem.name}: {problem.in_use[0]} alternatives x {problem.in_use[1]} contexts, "
         f"kept in {shown(where)}"
     )
     try:

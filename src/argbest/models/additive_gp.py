@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from argbest.core import additive_conditioning, binomial, common_noise, priors
+from argbest.core import additive_conditioning, common_noise, priors
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_conditioning import expected, squared_misses
 from argbest.core.additive_prior import AdditivePrior
@@ -15,7 +15,14 @@ from argbest.core.earlier import widened
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
 from argbest.core.landmarks import follows_all, one_by_one, too_large
-from argbest.core.noise import PairNoise, enough_within, pair_noise, plausible_pair_noise
+from argbest.core.noise import (
+    PairNoise,
+    enough_within,
+    pair_noise,
+    plausible_pair_noise,
+    shown_events,
+    taken_for_rate,
+)
 from argbest.core.priors import Hyperprior, additive, fixed, with_known_noise
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
@@ -23,15 +30,16 @@ from argbest.core.tally import Scaling, Tally, standardisation_of_study, standar
 from argbest.errors import FitError, InputError
 from argbest.models.base import ALONE, Plausible, entries
 from argbest.models.searched import (
-    affordable_correlation,
     check_fit,
     check_kernel,
     check_noise_shape,
     checked_noise,
     checked_parts,
+    rates_sharing,
     repeated,
     scattered,
     search_troubles,
+    shared_noise,
     shares_noise,
     shown_share,
     stacked,
@@ -228,8 +236,8 @@ class AdditiveGP:
         data = standardise(tally, scale)[chosen]
         own = Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         learned = self._noise_of(tally, setting, params, chosen)
-        noise = _relative(learned, own.spread)
-        shared = np.where(_is_earlier(setting), 0.0, affordable_correlation(data, noise, learned))
+        alone, relative = _is_earlier(setting), _relative(learned, own.spread)
+        noise, shared = shared_noise(data, relative, learned, alone)
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=shared)
         points, searched = starts(prior, data, noise, chosen, params)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation, setting.n_sources)
@@ -273,15 +281,17 @@ class AdditiveGP:
         tally, setting = widened(tally, setting)
         scale = Scaling(params.shift[..., None], params.spread[..., None])
         belief = self._belief_behind_noise(tally, setting, params)
-        learned = self._learned_noise(tally, belief)
-        table = _relative(learned, params.spread)
+        learned = self._learned_noise(tally, setting, belief)
+        data, relative = standardise(tally, scale), _relative(learned, params.spread)
+        alone = _is_earlier(setting)
+        rates = rates_sharing(data, relative, learned.events, alone)
+        table = relative * rates.level
         weighed = params.correlation if additive.weighs_common_noise(tally.count) else None
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=weighed)
         rules = prior.rules.copy()
         if rules[-2, -2] == rules[-2, -1]:
             rules[-2, -2:] = params.theta[-2]  # nothing is learned of it here: it stays where it is
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation, setting.n_sources)
-        data = standardise(tally, scale)
         evaluate, density = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
         limits = zip(_NUMBERS, _FEWEST_POINTS, strict=True)
         size = max(tally.count.size, tally.shape[1] ** 2 // _DISTANCES)
@@ -294,7 +304,11 @@ class AdditiveGP:
             tables = plausible_pair_noise(tally, n, generator, missed=missed, expected=expected)
             tables = tables / params.spread**2 if learned.known else tables
         several, correlation = repeated(params, n), np.broadcast_to(params.correlation, (n, table.shape[1]))
-        if np.any(params.correlation > 0.0):
+        if rates.rates:
+            own = common_noise.plausible_of_rates(data, tables, generator, rates, float(learned.events))
+            own = own.but(alone)
+            tables, correlation = tables * own.level[:, None], own.correlation
+        elif np.any(params.correlation > 0.0):
             variances = np.exp(points.theta[:, -1])[:, None, None] * tables
             shown = shown_share(tally, learned)
             drawn = common_noise.plausible(data, variances, generator, fewer=learned.fewer, shown=shown)
@@ -326,7 +340,7 @@ class AdditiveGP:
         if not self._learns_noise:
             lead = tally.shape[:-2]
             return np.full(lead, self.noise_sd is not None), np.zeros(lead, bool)
-        rates, within = binomial.is_rate(tally), enough_within(tally)
+        rates, within = taken_for_rate(tally), enough_within(tally)
         return rates | within, rates | ~within
 
     def _noise_of(
@@ -336,16 +350,19 @@ class AdditiveGP:
         if tally.count.ndim > 2:
             own = None if params is None else entries(params, chosen)
             some = tally[chosen]
-            return self._learned_noise(some, self._belief_behind_noise(some, setting, own))
-        found = self._learned_noise(tally, self._belief_behind_noise(tally, setting, params))
-        return PairNoise(found.variance[None], found.known[None], found.unseen[None], found.fewer[None])
+            return self._learned_noise(some, setting, self._belief_behind_noise(some, setting, own))
+        found = self._learned_noise(tally, setting, self._belief_behind_noise(tally, setting, params))
+        return PairNoise(*(each[None] for each in found))
 
-    def _learned_noise(self, tally: Tally, belief: tuple[Array, Expected] | None) -> PairNoise:
+    def _learned_noise(
+        self, tally: Tally, setting: Setting, belief: tuple[Array, Expected] | None
+    ) -> PairNoise:
         """Return what the data say of the noise, or what was given of it."""
         if not self._learns_noise:
             return told_noise(self, tally.shape)
         missed, expected = belief or (None, None)
-        return pair_noise(tally, missed=missed, expected=expected)
+        found = pair_noise(tally, missed=missed, expected=expected)
+        return found._replace(events=_own_events(tally, setting)) if setting.n_sources else found
 
     def _belief_behind_noise(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams | None
@@ -355,7 +372,9 @@ class AdditiveGP:
             return None
         prior = self._prior(setting, params, setting.separation)
         belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
-        return squared_misses(prior, tally, belief), belief
+        missed, events = squared_misses(prior, tally, belief), _own_events(tally, setting)
+        shared = rates_sharing(tally, params.noise, events, _is_earlier(setting))
+        return missed, belief._replace(noise=params.noise / shared.level[..., None, :])
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""
@@ -452,6 +471,17 @@ def _is_earlier(setting: Setting) -> BoolArray:
     """Return whether a context is one of earlier runs, which share no seeds with others; [context]."""
     sources = setting.separation[len(setting.separation) - setting.n_sources :, 0]
     return np.asarray(np.any(sources > 0.0, axis=0))
+
+
+def _own_events(tally: Tally, setting: Setting) -> Array:
+    """Return what `shown_events` does of the study's own runs: earlier ones share no seeds."""
+    found = shown_events(tally)
+    if not setting.n_sources:
+        return found
+    n = int(np.sum(~_is_earlier(setting)))
+    tables = tally.count[..., :n], tally.mean[..., :n], tally.m2[..., :n]
+    own = shown_events(Tally(*tables, replications=tally.replications))
+    return np.where(np.isnan(found), np.nan, own)
 
 
 def _of_study(params: AdditiveGPParams, setting: Setting) -> AdditiveGPParams:

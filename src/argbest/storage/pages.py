@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain, repeat
-from typing import Any, Protocol, get_args, runtime_checkable
+from typing import Any, Protocol, get_args
 
 import numpy as np
 
@@ -40,7 +40,6 @@ class Page:
     state: bytes | None  # what all events up to ``last`` add up to; None once a later page has one
 
 
-@runtime_checkable
 class Paged(Protocol):
     """A storage that can keep pages; one that cannot goes without, and studies are read event by event."""
 
@@ -60,7 +59,6 @@ class Paged(Protocol):
         """Let go of all pages."""
 
 
-@runtime_checkable
 class Summed(Protocol):
     """A storage that can add up the rows of its events by itself, far faster than they are read."""
 

@@ -78,13 +78,11 @@ def following(journal: "Journal", wanted: Problem, cost: object) -> Revised | No
 
     None if nothing is new. ``cost`` is the table of costs of that problem, if the study has one.
     """
-    problem, ledger = journal.problem, journal.ledger
+    problem = journal.problem
     own, others = (problem.alternatives, problem.contexts), (wanted.alternatives, wanted.contexts)
     alternatives, contexts = (_united(*both) for both in zip(own, others, strict=True))
     rows, columns = (_located(*both) for both in zip((alternatives, contexts), others, strict=True))
-    shares = np.zeros(len(contexts))
-    shares[: len(ledger.shares)] = ledger.shares / ledger.shares[problem.contexts.active].sum()
-    shares[columns] = wanted.weights
+    shares = _followed_shares(journal, wanted, contexts, columns)
     grown = (len(alternatives), len(contexts)) != problem.shape
     if not grown and np.allclose(counting(shares, contexts), problem.weights, rtol=1e-9, atol=0.0):
         return None
@@ -105,6 +103,22 @@ def following(journal: "Journal", wanted: Problem, cost: object) -> Revised | No
         larger[: known.shape[0], : known.shape[1]] = known
         known = larger
     return _event(journal, alternatives, contexts, shares, known)
+
+
+def _followed_shares(journal: "Journal", wanted: Problem, contexts: Axis, where: list[int]) -> Array:
+    """Return how much contexts count: as wanted, or as they do now where no weights are wanted.
+
+    That is so where all are equal, as they were in the beginning. ``where`` has the positions of those
+    wanted.
+    """
+    own, there = journal.ledger.shares, journal.problem.contexts.active
+    alike = all(np.ptp(each) == 0.0 for each in (wanted.weights, journal.first_problem.weights))
+    shares = np.full(len(contexts), own[there].mean())
+    shares[: len(own)] = own
+    if not alike:
+        shares = shares / own[there].sum()
+        shares[where] = wanted.weights
+    return shares
 
 
 def _united(own: Axis, other: Axis) -> Axis:
@@ -168,12 +182,16 @@ def refuse_retired(problem: Problem, alternative: int | None, context: int | Non
 def said(before: Problem, after: Problem) -> list[str]:
     """Return what changed from one table to another, in words: one sentence each."""
     found = []
-    for was, now in ((before.alternatives, after.alternatives), (before.contexts, after.contexts)):
-        new = [now.labels[i] for i in range(len(was), len(now))]
+    for old, axis in ((before.alternatives, after.alternatives), (before.contexts, after.contexts)):
+        new = axis.labels[len(old) :]
         if new:
             several = "" if len(new) == 1 else "s"
-            found.append(f"{len(new)} {now.kind}{several} added: {first_of([str(each) for each in new], 5)}.")
-    if not found and not np.array_equal(before.weights, after.weights):
+            found.append(
+                f"{len(new)} {axis.kind}{several} added: {first_of([str(each) for each in new], 5)}."
+            )
+    there = before.contexts.active & after.contexts.active[: before.n_contexts]
+    was, now = (each[: before.n_contexts][there] for each in (before.weights, after.weights))
+    if not np.allclose(was * now.sum(), now * was.sum(), rtol=1e-9, atol=0.0):
         found.append("The weights of the contexts were changed.")
     return found
 
