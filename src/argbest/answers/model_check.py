@@ -250,7 +250,10 @@ def _with_scatter(params: Any, tally: Tally) -> Any:
     relative = relative_noise(tally.apart)
     log = np.log(relative * (np.sum(tally.m2 / relative) / freedom.sum()))
     usual = log.mean(axis=0) + log.mean(axis=1, keepdims=True) - log.mean()
-    return replace(params, noise=np.exp(np.maximum(log, usual)))
+    noise = np.exp(np.maximum(log, usual))
+    if tally.earlier is not None:  # whose noise is not judged
+        noise = np.concatenate([noise, params.noise[:, tally.shape[1] :]], axis=1)
+    return replace(params, noise=noise)
 
 
 def _firmness(tally: Tally) -> Array:
@@ -309,7 +312,7 @@ def _predicted(
     shared = getattr(params, "correlation", None) if tally.common is not None else None
     if shared is not None and np.any(shared):
         belief = exact_at(model.posterior(tally, setting, params), np.nonzero(wanted)[0])
-        _, shared = counted(shared, getattr(params, "uneven", None))
+        _, shared = counted(shared[..., : tally.shape[1]], getattr(params, "uneven", None))
         found = blocks(tally, belief.noise, shared)
         off, var, observed, related = by_blocks(belief, tally, found, wanted, of_table(setting.question))
         any_shared = bool(np.any(shared))

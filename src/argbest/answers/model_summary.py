@@ -108,6 +108,7 @@ def _of_sum(view: "View") -> ModelSummary:
     said = summary(view.problem, mean, found)
     ended = troubles(view.model, view.setting, learned.params)
     more = (
+        *_of_sources(view, found),
         *_of_missed(missed(learned.belief)),
         *people.left_within_groups(view),
         *ended,
@@ -244,6 +245,21 @@ def _of_noise(parts: pd.DataFrame) -> str:
     noise = parts[parts["part"] == "noise"].iloc[0]
     spread = f", pairs from {_range(noise)}" if noise["low"] < noise["high"] else ""
     return f"The noise of one replication has standard deviation {number(noise['sd'])}{spread}."
+
+
+def _of_sources(view: "View", found: Findings | None) -> Iterator[str]:
+    """Yield how far prior runs were relied on."""
+    runs = view.problem.prior_runs
+    if runs is None or found is None:
+        return
+    if not found.sources:
+        yield f"The {runs.n:,} prior runs do not have this response."
+        return
+    said = [f"{each:.2f} ({name})" for name, each in zip(runs.sources, found.sources, strict=True)]
+    yield (
+        f"It also learned from {runs.n:,} prior runs. Correlation of what alternatives differ by, there and "
+        f"here: {_listed(said)}."
+    )
 
 
 def _of_missed(share: float) -> Iterator[str]:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from argbest.answers import people as people_
     from argbest.posthoc import observed
+    from argbest.posthoc import prior_runs as posthoc_prior_runs
     from argbest.posthoc.columns import Bins
     from argbest.report.notebook import Plots
     from argbest.study import runner
@@ -66,6 +67,7 @@ else:  # mostly rooms above this one: asking and telling needs none of them
         later(f"argbest.answers.{name}") for name in ("pareto", "people", "predicting")
     )
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
+    posthoc_prior_runs = later("argbest.posthoc.prior_runs")
 
 
 class Study:
@@ -89,6 +91,9 @@ class Study:
             seed, so that noise which alternatives share cancels.
         cost (table or "measured"): What a replication of each pair costs, [alternative, context], or
             "measured": learned from run times; policies then weigh value per cost.
+        prior_runs (DataFrame): Runs of an earlier source to begin with, a row each: old data, or another
+            version of the simulator; a column "source" names several. The model learns how far each can be
+            relied on; answers, certificates and budgets are about the simulator of this study alone.
         storage: Where the study is kept: None in memory, a file (SQLite), the URL of a database, or a
             storage.
         name: What tells this study from others in the same storage.
@@ -110,6 +115,7 @@ class Study:
         refit_every: int | str = "auto",
         common_random_numbers: bool = True,
         cost: object = None,
+        prior_runs: "pd.DataFrame | None" = None,
         storage: str | PathLike[str] | Storage | None = None,
         name: str = "study",
         load_if_exists: bool = False,
@@ -117,6 +123,8 @@ class Study:
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
+        if prior_runs is not None:
+            problem = posthoc_prior_runs.beginning_with(problem, prior_runs, level=2)
         options = definition.Options.read(
             problem, question=question, policy=policy, model=model, initial=initial, seed=seed,
             refit_every=refit_every, common_random_numbers=common_random_numbers, cost=cost,
@@ -156,6 +164,8 @@ class Study:
         reward_range: object = None,
         rate: object = False,
         dropna: bool = False,
+        source: str | None = None,
+        target: object = None,
         simulate: Simulate | None = None,
         title: str = "runs",
         policy: Given | Policy = POLICY,
@@ -197,6 +207,8 @@ class Study:
             rate (bool, or names of responses): Whether every single reward is 0 or 1, so that its mean is a
                 rate; all other values are refused.
             dropna: Whether incomplete rows are left out.
+            source: The column that says which source a run is from, where there are several.
+            target: The source that the answer is about; runs of the others are prior runs.
             simulate: What runs further replications, if any are wanted.
             title: The name of the problem, for reports and pictures.
             policy: The rule that says what to simulate next: a name, with options if you like
@@ -214,8 +226,9 @@ class Study:
                 storage.
             name: What tells this study from others in the same storage.
         """
-        runs = observed.observe(
-            frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
+        runs = posthoc_prior_runs.observe_target(
+            frame, source=source, target=target,
+            alternative=alternative, context=context, value=value, replication=replication, goal=goal,
             limits=limits, price=price, weights=weights, bounds=bounds, categorical=categorical, bins=bins,
             contexts=contexts, unit=unit,
             reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
