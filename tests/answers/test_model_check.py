@@ -440,6 +440,7 @@ def test_with_common_noise_z_scores_are_those_of_the_dense_inverse() -> None:
     assert check.pairs["influence"][0] == pytest.approx(moved[1:].max(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_with_common_noise_that_is_known_a_model_that_holds_is_seldom_doubted() -> None:
     """60 studies; at the promised 5 % more than 14 doubts have a probability below 1e-6."""
     rng = np.random.default_rng(12)
@@ -550,6 +551,7 @@ def test_a_jump_of_all_alternatives_is_told_of_all_and_turns_with_the_goal() -> 
     np.testing.assert_allclose(down.steps["z"], -up.steps["z"])
 
 
+@pytest.mark.slow
 def test_tests_of_jumps_are_standard_normal_where_the_model_holds() -> None:
     """2,000 draws with the model's own correlation: Bonferroni's 5 % may not be exceeded by three sigmas."""
     tally, belief, related, draws = drawn_scores()

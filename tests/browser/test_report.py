@@ -361,6 +361,7 @@ def headings(page: Any, section: str) -> list[str]:
 
 @pytest.mark.parametrize("make", [line, many_columns])
 @pytest.mark.parametrize("width", [320, 390, 768])
+@pytest.mark.fast_cases("390-line")
 def test_a_narrow_screen_shows_where_what_and_how_surely_and_nothing_covers_it(
     open_page: Open, tmp_path: Path, make: Callable[[], Study], width: int
 ) -> None:
@@ -397,6 +398,7 @@ def test_a_wide_screen_shows_all_columns_and_no_box_for_them(page: Any, study: S
     )
 
 
+@pytest.mark.slow
 def test_captions_and_names_of_rows_stay_in_view_while_a_table_scrolls(
     open_page: Open, tmp_path: Path
 ) -> None:
@@ -411,6 +413,7 @@ def test_captions_and_names_of_rows_stay_in_view_while_a_table_scrolls(
     page.context.close()
 
 
+@pytest.mark.slow
 def test_paper_cuts_no_table(open_page: Open, tmp_path: Path) -> None:
     page = open_page(write_report(many_columns(), tmp_path / "report.html"), width=720)
     page.emulate_media(media="print")
@@ -477,6 +480,7 @@ def read_tick(text: str) -> float | None:
 
 @pytest.mark.parametrize("width", [1100, 400])
 @pytest.mark.parametrize(("unit", "size"), [(1e-6, 1e9), (1e9, 1e-6), (1.0, 1.0), (1e5, 123_456.0)])
+@pytest.mark.fast_cases("100000.0-123456.0-1100")
 def test_ticks_can_be_read_in_any_unit(
     open_page: Open, tmp_path: Path, unit: float, size: float, width: int
 ) -> None:
@@ -509,6 +513,7 @@ def wordy() -> Study:
 
 
 @pytest.mark.parametrize("make", [line, hostile, wordy])
+@pytest.mark.fast_cases("hostile")
 def test_a_narrow_screen_does_not_scroll_sideways(
     open_page: Open, tmp_path: Path, make: Callable[[], Study]
 ) -> None:

@@ -412,14 +412,14 @@ def test_a_population_keeps_its_people_and_takes_alternatives() -> None:
     study.add_alternatives([{"dose": 3}])
     study.run(80)
     assert 3 in study.selection()["selected"].tolist()
-    for change in (
-        "add_contexts",
-        "set_weights",
-    ):
+    changes: list[Callable[[], None]] = [
+        lambda: study.add_contexts([{"age": 10.0}]),
+        lambda: study.set_weights(np.ones(20)),
+        lambda: study.retire(context=[0]),
+    ]
+    for change in changes:
         with pytest.raises(InputError, match="contexts of this study are a population"):
-            getattr(study, change)([{"age": 10.0}])
-    with pytest.raises(InputError, match="contexts of this study are a population"):
-        study.retire(context={"age": 20.0})
+            change()
 
 
 def test_runs_made_elsewhere_may_be_of_new_rows() -> None:

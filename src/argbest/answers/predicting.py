@@ -65,15 +65,10 @@ def predicted(
     return frames[0] if len(frames) == 1 else pd.concat(frames)
 
 
-def _at_a_time(view: View, *, alike: bool = False) -> int:
-    """Return how many contexts to look at together, for memory's sake; ``alike`` as if each was alone.
-
-    Where many are looked at, fewer plausible parameters count (`Integrated.at`).
-    """
+def _at_a_time(view: View) -> int:
+    """Return how many contexts to look at together, for memory's sake; each is looked at by itself."""
     observed = int(np.count_nonzero(view.tally.count))
-    found = max(1, _MOST_NUMBERS // (view.problem.n_alternatives * max(observed, 1)))
-    integrated = view.inference.integrated if alike else None
-    return found if integrated is None else max(1, min(found, models.LOOKS // integrated.points.n))
+    return max(1, _MOST_NUMBERS // (view.problem.n_alternatives * max(observed, 1)))
 
 
 def posterior(view: View, contexts: object = None, *, level: float | None = None) -> pd.DataFrame:
@@ -308,7 +303,7 @@ def prediction_kit(view: View) -> Plain:
     there = [_at_own_contexts(view)]
     if new:
         rows = axis.rows([_context(axis, row) for row in new])
-        there += [_elsewhere(view, some) for some in rows.blocks(_at_a_time(view, alike=True))]
+        there += [_elsewhere(view, some) for some in rows.blocks(_at_a_time(view))]
     place = own | {row: len(axis) + i for i, row in enumerate(new)}
     return _kit(view, stops, points, there, [place[row] for row in grid + points])
 

@@ -80,6 +80,13 @@ _column = partial(click.option, metavar="COL")
     callback=lambda _context, _option, given: given and listed("--reward-range", given, "0,1"),
     help="Range of every single reward, such as 0,1 for failure and success.",
 )
+@click.option(
+    "--unit",
+    metavar="UNIT|NAME=UNIT",
+    multiple=True,
+    callback=lambda _context, _option, given: _units(given),
+    help="Unit of the rewards, or of a response or column by name, such as rate=calls/h; may be repeated.",
+)
 @click.option("--rate", is_flag=True, help="Every single reward is 0 or 1, such as failure and success.")
 @click.option("--dropna", is_flag=True, help="Leave out rows with missing values.")
 @click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal point of text files.")
@@ -150,6 +157,14 @@ def analyze(
         _write(study, answer, out, quiet=as_json)
 
 
+def _units(given: Sequence[str]) -> dict[str, str] | None:
+    """Return units by name; one without a name is that of the rewards."""
+    from argbest.problems.units import REWARD
+
+    parts = (each.rpartition("=") for each in given)
+    return {name if equals else REWARD: unit for name, equals, unit in parts} or None
+
+
 def _bins(given: Sequence[str]) -> int | dict[str, int] | None:
     """Return a number of bins for all columns, or one for each column named."""
     named: dict[str, int] = {}
@@ -170,6 +185,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     from argbest.answers import people
     from argbest.core.states import LEVEL
     from argbest.report import curves
+    from argbest.texts import with_unit
 
     problem, certificate = study.problem, study.certificate(delta)
     short, contexts = short_labels(problem), curves.row_labels(problem.contexts)
@@ -187,7 +203,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
         )
         for label, row, p in zip(contexts, answer["selection"], certificate.pcs.tolist(), strict=True)
     ]
-    right = "P(best)" if not delta else f"P(within {delta:g})"
+    right = "P(best)" if not delta else f"P(within {with_unit(f'{delta:g}', problem.goal_unit)})"
     say(
         "{}: {} replications of {} alternatives x {} contexts".format(
             problem.name, answer["replications"], *problem.shape

@@ -139,7 +139,7 @@ def standing(study: "Study", delta: float | None = None) -> str:
     from argbest.core.states import counts, in_words
 
     zone = study.indifference(delta)
-    return in_words(counts(doubts.states(study.view(), zone)), zone)
+    return in_words(counts(doubts.states(study.view(), zone)), zone, study.problem.goal_unit)
 
 
 def choice_text(short: Mapping[Any, str], row: Mapping[str, Any], *, limits: bool) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from argbest.core import additive_conditioning, binomial, common_noise, priors
+from argbest.core import additive_conditioning, common_noise, priors
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_conditioning import expected, squared_misses
 from argbest.core.additive_prior import AdditivePrior
@@ -14,7 +14,14 @@ from argbest.core.binomial import Expected
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
 from argbest.core.landmarks import one_by_one, too_large
-from argbest.core.noise import PairNoise, enough_within, pair_noise, plausible_pair_noise
+from argbest.core.noise import (
+    PairNoise,
+    enough_within,
+    pair_noise,
+    plausible_pair_noise,
+    shown_events,
+    taken_for_rate,
+)
 from argbest.core.priors import Hyperprior, additive, fixed, with_known_noise
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
@@ -22,15 +29,16 @@ from argbest.core.tally import Scaling, Tally, standardisation_of_study, standar
 from argbest.errors import FitError, InputError
 from argbest.models.base import ALONE, Plausible, entries
 from argbest.models.searched import (
-    affordable_correlation,
     check_fit,
     check_kernel,
     check_noise_shape,
     checked_noise,
     checked_parts,
+    rates_sharing,
     repeated,
     scattered,
     search_troubles,
+    shared_noise,
     shares_noise,
     shown_share,
     stacked,
@@ -217,8 +225,7 @@ class AdditiveGP:
         data = standardise(tally, scale)[chosen]
         own = Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         learned = self._noise_of(tally, setting, params, chosen)
-        noise = _relative(learned, own.spread)
-        shared = affordable_correlation(data, noise, learned)
+        noise, shared = shared_noise(data, _relative(learned, own.spread), learned)
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=shared)
         points, searched = starts(prior, data, noise, chosen, params)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
@@ -261,14 +268,15 @@ class AdditiveGP:
         scale = Scaling(params.shift[..., None], params.spread[..., None])
         belief = self._belief_behind_noise(tally, setting, params)
         learned = self._learned_noise(tally, belief)
-        table = _relative(learned, params.spread)
+        data, relative = standardise(tally, scale), _relative(learned, params.spread)
+        rates = rates_sharing(data, relative, learned.events)
+        table = relative * rates.level
         weighed = params.correlation if additive.weighs_common_noise(tally.count) else None
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=weighed)
         rules = prior.rules.copy()
         if rules[-2, -2] == rules[-2, -1]:
             rules[-2, -2:] = params.theta[-2]  # nothing is learned of it here: it stays where it is
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
-        data = standardise(tally, scale)
         evaluate, density = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
         limits = zip(_NUMBERS, _FEWEST_POINTS, strict=True)
         size = max(tally.count.size, tally.shape[1] ** 2 // _DISTANCES)
@@ -281,7 +289,10 @@ class AdditiveGP:
             tables = plausible_pair_noise(tally, n, generator, missed=missed, expected=expected)
             tables = tables / params.spread**2 if learned.known else tables
         several, correlation = repeated(params, n), np.broadcast_to(params.correlation, (n, table.shape[1]))
-        if np.any(params.correlation > 0.0):
+        if rates.rates:
+            own = common_noise.plausible_of_rates(data, tables, generator, rates, float(learned.events))
+            tables, correlation = tables * own.level[:, None], own.correlation
+        elif np.any(params.correlation > 0.0):
             variances = np.exp(points.theta[:, -1])[:, None, None] * tables
             shown = shown_share(tally, learned)
             drawn = common_noise.plausible(data, variances, generator, fewer=learned.fewer, shown=shown)
@@ -308,7 +319,7 @@ class AdditiveGP:
         if not self._learns_noise:
             lead = tally.shape[:-2]
             return np.full(lead, self.noise_sd is not None), np.zeros(lead, bool)
-        rates, within = binomial.is_rate(tally), enough_within(tally)
+        rates, within = taken_for_rate(tally), enough_within(tally)
         return rates | within, rates | ~within
 
     def _noise_of(
@@ -320,7 +331,7 @@ class AdditiveGP:
             some = tally[chosen]
             return self._learned_noise(some, self._belief_behind_noise(some, setting, own))
         found = self._learned_noise(tally, self._belief_behind_noise(tally, setting, params))
-        return PairNoise(found.variance[None], found.known[None], found.unseen[None], found.fewer[None])
+        return PairNoise._make(each[None] for each in found)
 
     def _learned_noise(self, tally: Tally, belief: tuple[Array, Expected] | None) -> PairNoise:
         """Return what the data say of the noise, or what was given of it."""
@@ -337,7 +348,9 @@ class AdditiveGP:
             return None
         prior = self._prior(setting, params, setting.separation)
         belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
-        return squared_misses(prior, tally, belief), belief
+        missed, events = squared_misses(prior, tally, belief), shown_events(tally)
+        once = params.noise / rates_sharing(tally, params.noise, events).level[..., None, :]
+        return missed, belief._replace(noise=once)
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""

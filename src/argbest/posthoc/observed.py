@@ -113,6 +113,7 @@ def observe(
     categorical: object = (),
     bins: Bins = None,
     contexts: object = None,
+    unit: object = None,
     reward_range: object = None,
     rate: object = False,
     dropna: bool = False,
@@ -140,8 +141,8 @@ def observe(
     run, each is represented by a near one (`posthoc.representatives`). ``contexts``, a table, is what the
     answer shall be about instead of those of the runs; these then have weight 0, and ``weights`` are those of
     the contexts asked about.
-    ``reward_range`` and ``rate`` are those of `Problem`; values may be True and False. Rows with something
-    missing are refused, or left out with ``dropna``.
+    ``unit``, ``reward_range`` and ``rate`` are those of `Problem`; values may be True and False. Rows with
+    something missing are refused, or left out with ``dropna``.
     """
     _need_rows(frame)
     names = (
@@ -163,7 +164,7 @@ def observe(
     problem = Problem(
         where[0].axis, there.axis, simulate, weights=shares, bounds=_bounds(bounds, there), goal=goal,
         categorical=categorical, limits=limits, price=price, responses=found.responses or None,
-        reward_range=reward_range, rate=rate, name=name,
+        unit=unit, reward_range=reward_range, rate=rate, name=name,
     )  # fmt: skip
     _refuse_impossible(problem, found, rows, told)
     dropped = len(frame) - len(kept)

@@ -25,7 +25,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError
 from argbest.jsonable import values
-from argbest.problems import labels
+from argbest.problems import labels, units
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
 from argbest.problems.population import DrawsPeople, People
@@ -72,7 +72,9 @@ class Problem:
             responses a dict; 0 says that the simulator has none.
         name: The title of reports and pictures; by default the name of the simulator.
         description: A sentence about the problem.
-        reward: What is simulated, with its unit, for pictures and pages: "waiting time, minutes".
+        reward: What is simulated, for pictures and pages: "waiting time".
+        unit (text, or dict by name): The unit of the goal, "minutes", or units by name: of "reward" (the
+            goal), of responses, and of columns of the alternatives and the contexts.
         reward_range (pair, or dict by response): An interval that holds every single reward; values outside
             it are refused, and `Study.guarantee` then needs no normal rewards.
         rate (bool, or names of responses): Whether every single reward is 0 or 1, so that its mean is a rate;
@@ -96,6 +98,7 @@ class Problem:
     name: str
     description: str
     reward: str
+    unit: dict[str, str]  # by name; see `units.declared_units`
     reward_range: tuple[float, float] | dict[str, tuple[float, float]] | None  # (0, 1) of a rate
     rate: bool | tuple[str, ...]  # of several responses the names of those that are rates
     question: Any  # what is to be chosen, as it was named: an object of `argbest.questions`
@@ -119,6 +122,7 @@ class Problem:
         name: str | None = None,
         description: str = "",
         reward: str = "reward",
+        unit: object = None,
         reward_range: object = None,
         rate: object = False,
         question: object = None,
@@ -164,6 +168,9 @@ class Problem:
             name=labels.title(simulate, rows, columns) if name is None else _text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
+            unit=units.declared_units(
+                unit, wanted.goal, wanted.named, (rows, columns), complete=bool(named) or not wanted.named
+            ),
             reward_range=declared_ranges(reward_range, rates, named),
             rate=rates,
             question=question_of(question),
@@ -307,6 +314,11 @@ class Problem:
         return self.reward if self.aim.sum is None else str(self.aim.sum)
 
     @property
+    def goal_unit(self) -> str:
+        """The unit of what the goal is about, "" if none was given."""
+        return units.of_sum(self.unit, self.aim.sum)
+
+    @property
     def mentioned(self) -> tuple[str, ...]:
         """The responses that the goal and the limits name, in this order; () of a goal without names."""
         return goals.Wanted(self.aim, self.limits, self.price, ()).named
@@ -338,15 +350,23 @@ class Problem:
             responses=names,
             rate=rates,
             reward_range=declared_ranges(self.reward_range, rates, names),
+            unit=units.declared_units(
+                self.unit, self.aim, names, (self.alternatives, self.contexts), complete=True
+            ),
         )
         return other
 
     def revised(self, alternatives: Axis, contexts: Axis, shares: Array) -> "Problem":
         """Return the problem with rows added at the ends of its table, or retired from it.
 
-        ``shares`` [context] say how much every context counts beside the others; one that is retired counts
-        nothing. Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others
-        is let go of; one noise level of all pairs stays.
+        Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others is let
+        go of; one noise level of all pairs stays.
+
+        Args:
+            alternatives: All alternatives, the new ones last.
+            contexts: All contexts, the new ones last.
+            shares: How much every context counts beside the others, [context]; one that is retired counts
+                nothing.
         """
         other = copy(self)
         for name in _FOLLOWS_FROM_GOAL:

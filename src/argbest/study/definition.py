@@ -179,7 +179,8 @@ def of_problem(problem: Problem) -> Plain:
     return {
         **{name: getattr(problem, name) for name in ("name", "description", "reward")},
         "reward_range": _plain_range(problem.reward_range),
-        # What was stored before there were rates, questions and several responses stays the same.
+        # What was stored before there were units, rates, questions and several responses stays the same.
+        **({"unit": problem.unit} if problem.unit else {}),
         **({"rate": jsonable.values(problem.rate)} if problem.rate else {}),
         **({"responses": list(problem.responses)} if problem.responses else {}),
         **({"limits": [str(limit) for limit in problem.limits]} if problem.limits else {}),
@@ -205,6 +206,7 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
         name=stored["name"],
         description=stored["description"],
         reward=stored["reward"],
+        unit=stored.get("unit"),
         reward_range=stored.get("reward_range"),  # version 0.1 knows none
         rate=stored.get("rate", False),
         responses=stored.get("responses"),

@@ -25,6 +25,7 @@ def select(
     price: float | None = None,
     responses: object = None,
     reward: str = "reward",
+    unit: object = None,
     title: str | None = None,
     weights: object = None,
     bounds: object = None,
@@ -73,7 +74,9 @@ def select(
         price: What it costs to break a limit, in units of the goal; by default what is at stake in a context.
         responses (list of names): What the simulator returns, if it returns a dict; by default taken from the
             first result.
-        reward: What is simulated, with its unit, for pictures and pages: "waiting time, minutes".
+        reward: What is simulated, for pictures and pages: "waiting time".
+        unit (text, or dict by name): The unit of the goal, "minutes", or units by name: of "reward" (the
+            goal), of responses, and of columns of the alternatives and the contexts.
         title: The name of the problem, for reports and pictures; by default that of the simulator.
         weights (list or dict): How much each context counts; by default all alike.
         bounds (pair, dict or list of pairs): The range of the context coordinates; by default their extremes.
@@ -122,7 +125,7 @@ def select(
     problem = Problem(
         alternatives, contexts, simulate, goal=goal, limits=limits, price=price, responses=responses,
         weights=weights, bounds=bounds, categorical=categorical, reward_range=reward_range,
-        noise_sd=noise_sd, rate=rate, reward=reward, name=title, question=question,
+        noise_sd=noise_sd, rate=rate, reward=reward, unit=unit, name=title, question=question,
     )  # fmt: skip
     study = Study(
         problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,

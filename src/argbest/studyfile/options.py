@@ -20,7 +20,7 @@ TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
     TOP: (
         *("name", "description", "problem", "goal", "limits", "price", "responses"),
-        *("reward", "reward_range", "rate", "noise_sd"),
+        *("reward", "unit", "reward_range", "rate", "noise_sd"),
         *("alternatives", "contexts", "simulator", "study", "run", "cost", "storage"),
     ),
     "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label", "categorical"),

@@ -35,7 +35,8 @@ _MOST_ROWS = 10**7  # of a grid
 _FORMS = ("labels", "grid", "rows", "file")
 _OF_PROBLEM = (
     *("alternatives", "contexts", "simulator"),
-    *("goal", "limits", "price", "responses", "description", "reward", "reward_range", "rate", "noise_sd"),
+    *("goal", "limits", "price", "responses", "description", "reward", "unit", "reward_range", "rate"),
+    "noise_sd",
 )
 
 
@@ -134,7 +135,7 @@ def _problem(
             goal=str(wanted.goal), limits=wanted.limits, price=wanted.price,
             responses=wanted.responses or None, name=content.get("name") or stem,
             description=content.get("description", ""), reward=content.get("reward", "reward"),
-            reward_range=ranges, rate=rate, noise_sd=noise,
+            unit=content.get("unit"), reward_range=ranges, rate=rate, noise_sd=noise,
         )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
 
