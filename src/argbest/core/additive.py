@@ -100,7 +100,7 @@ def fit_map(
 def _seen(tally: Tally, noise: Array, correlation: Array | None) -> SearchData:
     """Return the data in the form that a search takes."""
     if tally.common is None or correlation is None or not correlation.any():
-        return SearchData(tally.apart, noise, None)
+        return SearchData(tally.statistics_alone, noise, None)
     return SearchData(tally, noise, common_noise.rows(tally, noise, correlation))
 
 
@@ -115,7 +115,7 @@ def _fit(inputs: Inputs, seen: SearchData, rules: Array, search: Search) -> Sear
         climb: Climb = functools.partial(_climb_compiled, inputs, seen, rules)
         return _best(climb, climb, search)
     dense = functools.partial(_climb_in_python, _search_dense, inputs, seen, rules)
-    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.apart, noise)
+    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.statistics_alone, noise)
     roughly, closely = (
         functools.partial(_climb_structured, inputs.kernel, data, rules, most)
         for most in (FEWER_FEATURES, MOST_FEATURES)
@@ -179,7 +179,7 @@ def evaluator(
         seen = _seen(tally, noise, correlation)
         return lambda theta: _evidence(inputs, seen, prior, theta)[:2], None
     kernel, rules = inputs.kernel, prior.rules
-    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.apart, noise)
+    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.statistics_alone, noise)
     data = structured_evidence.with_landmarks(kernel, data, near, MOST_FEATURES)
 
     def evaluate(theta: Array) -> tuple[Array, Array]:
