@@ -331,7 +331,7 @@ class AdditiveGP:
             some = tally[chosen]
             return self._learned_noise(some, self._belief_behind_noise(some, setting, own))
         found = self._learned_noise(tally, self._belief_behind_noise(tally, setting, params))
-        return PairNoise(*(each[None] for each in found))
+        return PairNoise._make(each[None] for each in found)
 
     def _learned_noise(self, tally: Tally, belief: tuple[Array, Expected] | None) -> PairNoise:
         """Return what the data say of the noise, or what was given of it."""
