@@ -661,7 +661,11 @@ class Study:
         return revising.said(before, self.problem)
 
     def repeat(self, change: Revised) -> None:
-        """Make a change of the table that was made in a copy of this study, when it had fewer values."""
+        """Make a change of the table that was made in a copy of this study, when it had fewer values.
+
+        Args:
+            change: The event that the copy stored.
+        """
         self._journal.revise(lambda now: revising.repeated(now, change))
 
     @property
