@@ -28,9 +28,7 @@ def staffing(**options: Any) -> Problem:
 
 def test_the_question_has_the_users_names_and_units() -> None:
     words = asked(staffing())
-    assert plain(words) == (
-        "Which servers minimise cost per hour (dollars), for each rate (calls per hour)?"
-    )
+    assert plain(words) == ("Which servers minimise cost per hour (dollars), for each rate (calls per hour)?")
     assert [text for text, name in words if name] == [
         "servers",
         "cost per hour (dollars)",
@@ -64,9 +62,7 @@ def test_limits_several_columns_and_one_context_are_said() -> None:
         responses=["cost", "wait"],
         unit={"cost": "€", "wait": "minutes"},
     )
-    assert plain(asked(clinic)) == (
-        "Which nurses and rooms minimise cost (€) and keep wait <= 12 minutes?"
-    )
+    assert plain(asked(clinic)) == ("Which nurses and rooms minimise cost (€) and keep wait <= 12 minutes?")
     assert plain(asked(Problem(["a", "b"], ["x", "y"]))) == (
         "Which alternative maximises reward, for each context?"
     )

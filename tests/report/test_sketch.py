@@ -4,13 +4,13 @@ import itertools
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from typing import Any
 from unicodedata import east_asian_width
 
 import numpy as np
 import oracles
 import pytest
 from report.page_studies import hostile, line, mixed, told
-
 from report.test_style import delta_e, lab
 
 from argbest import Problem, Study
@@ -138,7 +138,9 @@ def test_the_legend_is_right_in_the_dark_too_and_looks_like_the_cells(make: Call
     drawn = read(make())
     words = [each.text or "" for each in drawn.iter(f"{SVG}text")]
     assert not any("deeper" in each for each in words)
-    ramp = next(each for each in drawn.iter(f"{SVG}g") if each.findall(f"{SVG}text")[-1].text == "likely the best")
+    ramp = next(
+        each for each in drawn.iter(f"{SVG}g") if each.findall(f"{SVG}text")[-1].text == "likely the best"
+    )
     assert [each.text for each in ramp.iter(f"{SVG}text")][:3] == ["50 %", "80 %", "95 %"]
     keys = [each for group in drawn.iter(f"{SVG}g") for each in group.iter(f"{SVG}rect")]
     filled = [each for each in keys if each.get("fill", "none")[0] == "#" and not each.get("stroke")]
@@ -152,7 +154,12 @@ def test_the_legend_is_right_in_the_dark_too_and_looks_like_the_cells(make: Call
 
 def staffed(*columns: str, n: int = 4) -> Study:
     """Contexts of some of these columns, as a grid; what is best depends on rate and site."""
-    values = {"rate": [1.0, 2.0, 3.0][:n], "wait": [5.0, 9.0], "site": ["north", "south"], "year": [1, 2]}
+    values: dict[str, list[Any]] = {
+        "rate": [1.0, 2.0, 3.0][:n],
+        "wait": [5.0, 9.0],
+        "site": ["north", "south"],
+        "year": [1, 2],
+    }
     rows = [dict(zip(columns, row, strict=True)) for row in itertools.product(*(values[c] for c in columns))]
     best = np.array([(row["rate"] > 1.5) + 2 * (row.get("site") == "south") for row in rows])
     truth = np.where(np.arange(4)[:, None] == best, 9.0, 0.0)
@@ -199,7 +206,9 @@ def test_numbers_that_lie_on_no_grid_are_drawn_to_scale_between_ticks() -> None:
     rows = [{"age": float(a), "risk": float(r)} for a, r in rng.uniform(0.0, 100.0, (40, 2))]
     study = told(Problem(["a", "b"], rows), np.eye(2)[:, rng.integers(0, 2, 40)], model="independent")
     drawn = read(study)
-    hits = {int(each.attrib["data-c"]): each for each in drawn.iter(f"{SVG}rect") if each.get("class") == "hit"}
+    hits = {
+        int(each.attrib["data-c"]): each for each in drawn.iter(f"{SVG}rect") if each.get("class") == "hit"
+    }
     x = np.array([float(hits[c].attrib["x"]) for c in range(40)])
     y = np.array([float(hits[c].attrib["y"]) for c in range(40)])
     assert np.corrcoef(x, [row["age"] for row in rows])[0, 1] > 0.9999
@@ -208,12 +217,20 @@ def test_numbers_that_lie_on_no_grid_are_drawn_to_scale_between_ticks() -> None:
 
 
 def test_one_context_is_a_row_of_dots_with_intervals_and_an_axis() -> None:
-    study = told(Problem(["a", "b", "c"], ["here"], unit="minutes"), np.array([[1.0], [5.0], [3.0]]), model="independent")
+    study = told(
+        Problem(["a", "b", "c"], ["here"], unit="minutes"),
+        np.array([[1.0], [5.0], [3.0]]),
+        model="independent",
+    )
     drawn = read(study)
     texts = [each.text for each in drawn.iter(f"{SVG}text")]
     assert "reward (minutes)" in texts
     assert "90 % interval" in texts
-    lines = [each for each in drawn.iter(f"{SVG}line") if each.get("stroke-width") == "2.5" and each.get("y1") != "-4.0"]
+    lines = [
+        each
+        for each in drawn.iter(f"{SVG}line")
+        if each.get("stroke-width") == "2.5" and each.get("y1") != "-4.0"
+    ]
     assert len(lines) == 3
     middle = [(float(each.attrib["x1"]) + float(each.attrib["x2"])) / 2 for each in lines]
     frame = study.posterior()
@@ -227,7 +244,9 @@ def test_any_two_colours_of_cells_differ_also_without_green(blindness: str) -> N
 
 
 @pytest.mark.parametrize(("paper", "page_ink"), [("#ffffff", "#1b1f24"), ("#12161b", "#e4e9ee")])
-def test_text_in_cells_stands_out_on_light_and_dark_pages_however_sure_they_are(paper: str, page_ink: str) -> None:
+def test_text_in_cells_stands_out_on_light_and_dark_pages_however_sure_they_are(
+    paper: str, page_ink: str
+) -> None:
     for i in range(len(svg.HUES)):
         for p in np.linspace(0.0, 1.0, 21).tolist():
             depth = sketch._cell_depth(p)
