@@ -229,6 +229,7 @@ def test_precise_data_on_smooth_tables_need_no_jitter(kernel: str, precision: fl
 
 
 @pytest.mark.parametrize(("k", "c"), [(45, 40), pytest.param(70, 60, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_full_table_of_thousands_of_pairs_is_fitted_in_little_memory(k: int, c: int) -> None:
     tally, where = observed(k, c, 7), setting(k, c, names=False)
     tracemalloc.start()

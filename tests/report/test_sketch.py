@@ -51,7 +51,7 @@ def test_shades_are_the_probabilities_and_marks_the_states() -> None:
     depth = sorted(
         float(each.attrib["fill-opacity"]) for each in read(study).iter() if "fill-opacity" in each.attrib
     )
-    shown = [*chance[chance >= 0.02], *sketch._LEGEND_STEPS]  # and three in the legend
+    shown = [*chance[chance >= 0.02], *sketch.LEGEND_STEPS]  # and three in the legend
     np.testing.assert_allclose(depth, np.sort(0.06 + 0.74 * np.array(shown)), atol=0.006)
     dots = len(list(read(study).iter(f"{SVG}circle")))
     assert dots == (states == "sure").sum() + 1  # one in the legend

@@ -412,11 +412,12 @@ def test_a_population_keeps_its_people_and_takes_alternatives() -> None:
     study.add_alternatives([{"dose": 3}])
     study.run(80)
     assert 3 in study.selection()["selected"].tolist()
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: study.add_contexts([{"age": 10.0}]),
         lambda: study.set_weights(np.ones(20)),
         lambda: study.retire(context=[0]),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(InputError, match="contexts of this study are a population"):
             change()
 

@@ -164,7 +164,7 @@ def resume(
         return
     from argbest.array.coordinator import taken, tasks_in
 
-    with taken(storage) as copy:
+    with taken(storage, name) as copy:
         study = load(str(copy.path), name, python, file)
         with tasks_in(folder, study, copy, _planned(study, given), shared=shared) as options:
             go_on(study, options)

@@ -336,7 +336,7 @@ def plausible_of_rates(
     """
     n = len(tables)
     if not known.found:
-        return OfRates(*(np.repeat(each[None], n, axis=0) for each in known))
+        return OfRates._make(np.repeat(each[None], n, axis=0) for each in known)
     freedom = float(layout(tally, tables[0]).apart_freedom.sum())
     rho = plausible(tally, tables, generator, fewer=freedom / events)
     several = (np.repeat(each[None], n, axis=0) for each in (known.rates, known.found))

@@ -352,7 +352,7 @@ class AdditiveGP:
             some = tally[chosen]
             return self._learned_noise(some, setting, self._belief_behind_noise(some, setting, own))
         found = self._learned_noise(tally, setting, self._belief_behind_noise(tally, setting, params))
-        return PairNoise(*(each[None] for each in found))
+        return PairNoise._make(each[None] for each in found)
 
     def _learned_noise(
         self, tally: Tally, setting: Setting, belief: tuple[Array, Expected] | None

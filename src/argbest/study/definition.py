@@ -327,11 +327,12 @@ def differences(
     also what depends on them: bounds, costs and the initial design.
     """
     there, here = (json.loads(json.dumps(each)) for each in (stored, described))
-    axes = list(_of_axes(there["problem"], here["problem"]))
-    left_out = () if rows else ("weights", "bounds", "cost", "initial") if axes else ("weights",)
+    of_rows = list(_of_rows(there["problem"], here["problem"]))
+    left_out = () if rows else ("weights", "bounds", "cost", "initial") if of_rows else ("weights",)
     found = [
         *_differing(there["problem"], here["problem"], tuple(n for n in _OF_PROBLEM if n not in left_out)),
-        *(axes if rows else ()),
+        *_of_axes(there["problem"], here["problem"]),
+        *(of_rows if rows else ()),
         *_of_runs(there["problem"].get("prior_runs"), here["problem"].get("prior_runs")),
         *_differing(there, here, tuple(name for name in _OPTIONS if name not in left_out)),
         *(() if "initial" in left_out else _of_designs(there["initial"], here["initial"])),
@@ -346,19 +347,21 @@ def _differing(there: Plain, here: Plain, names: tuple[str, ...]) -> Iterator[_D
 
 
 def _of_axes(there: Plain, here: Plain) -> Iterator[_Difference]:
-    """Yield how alternatives and contexts differ: in their number, their columns, or at the first place."""
+    """Yield how the columns of alternatives and contexts differ."""
     for name in ("alternatives", "contexts"):
-        one, other = there[name], here[name]
-        rows, others = _rows(one), _rows(other)
+        for key, what in (("columns", "columns"), ("categorical", "categorical columns")):
+            was, now = (list(each[name].get(key, ())) for each in (there, here))
+            if was != now:
+                yield f"{what} of {name}", ", ".join(was) or "none", ", ".join(now) or "none"
+
+
+def _of_rows(there: Plain, here: Plain) -> Iterator[_Difference]:
+    """Yield how alternatives and contexts differ: in their number, or at the first place."""
+    for name in ("alternatives", "contexts"):
+        rows, others = _rows(there[name]), _rows(here[name])
         if len(rows) != len(others):
             yield f"the number of {name}", len(rows), len(others)
-        elif list(one["columns"]) != list(other["columns"]):
-            was, now = (", ".join(each["columns"]) or "none" for each in (one, other))
-            yield f"columns of {name}", was, now
-        elif one.get("categorical", []) != other.get("categorical", []):
-            was, now = (", ".join(each.get("categorical", [])) or "none" for each in (one, other))
-            yield f"categorical columns of {name}", was, now
-        elif rows != others:
+        elif list(there[name]["columns"]) == list(here[name]["columns"]) and rows != others:
             at = next(i for i, row in enumerate(rows) if row != others[i])
             yield f"number {at + 1} of the {name}", _value(rows[at]), _value(others[at])
 

@@ -18,7 +18,7 @@ from argbest.problems.base import Problem, counting
 from argbest.problems.design import of_new_rows
 from argbest.problems.labels import is_frame
 from argbest.storage.base import Revised
-from argbest.study.growth import plain_rows
+from argbest.study.growth import plain_rows, revised
 from argbest.texts import first_of
 
 if TYPE_CHECKING:
@@ -53,6 +53,13 @@ def retiring(journal: "Journal", alternative: object, context: object, *, back: 
         _retired(problem.contexts, context, back=back),
     )
     return _event(journal, *axes, ledger.shares, ledger.cost)
+
+
+def repeated(journal: "Journal", change: Revised) -> Revised:
+    """Return the event that makes the same change of the table as one in a copy of the study."""
+    after, known = revised(journal.problem, change), journal.ledger.cost
+    cost = known if change.cost is None else np.reshape(change.cost, after.shape)
+    return _event(journal, after.alternatives, after.contexts, np.array(change.shares), cost)
 
 
 def weighing(journal: "Journal", weights: object) -> Revised:

@@ -23,7 +23,7 @@ from argbest.options import ALPHA, POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
-from argbest.storage.base import Plain, Storage, Told, Worker, explained
+from argbest.storage.base import Plain, Revised, Storage, Told, Worker, explained
 from argbest.storage.opening import concealed, defined, opened
 from argbest.study import definition, revising
 from argbest.study.journal import BY_HAND, Journal
@@ -672,6 +672,10 @@ class Study:
         before = self.problem
         self._journal.revise(lambda now: revising.following(now, problem, cost))
         return revising.said(before, self.problem)
+
+    def repeat(self, change: Revised) -> None:
+        """Make a change of the table that was made in a copy of this study, when it had fewer values."""
+        self._journal.revise(lambda now: revising.repeated(now, change))
 
     @property
     def retired(self) -> dict[str, list[Item]]:
