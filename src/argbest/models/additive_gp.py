@@ -291,7 +291,7 @@ class AdditiveGP:
         several, correlation = repeated(params, n), np.broadcast_to(params.correlation, (n, table.shape[1]))
         if rates.rates:
             own = common_noise.plausible_of_rates(data, tables, generator, rates, float(learned.events))
-            tables, correlation = tables * own.level[:, None], own.correlation
+            tables, correlation = tables * own.level, own.correlation
         elif np.any(params.correlation > 0.0):
             variances = np.exp(points.theta[:, -1])[:, None, None] * tables
             shown = shown_share(tally, learned)
@@ -350,7 +350,7 @@ class AdditiveGP:
         prior = self._prior(setting, params, setting.separation)
         belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
         missed, events = squared_misses(prior, tally, belief), shown_events(tally)
-        once = params.noise / rates_sharing(tally, params.noise, events).level[..., None, :]
+        once = params.noise / rates_sharing(tally, params.noise, events).level
         return missed, belief._replace(noise=once)
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:

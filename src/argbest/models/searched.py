@@ -191,8 +191,7 @@ def shared_noise(tally: Tally, noise: Array, learned: PairNoise) -> tuple[Array,
         affordable_correlation(tally, noise, learned),
         rates_sharing(tally, noise, learned.events),
     )
-    counted = noise * known.level[..., None, :]
-    return counted, np.where(known.rates[..., None], known.correlation, correlation)
+    return noise * known.level, np.where(known.rates[..., None], known.correlation, correlation)
 
 
 def rates_sharing(tally: Tally, noise: Array, events: Array) -> common_noise.OfRates:
