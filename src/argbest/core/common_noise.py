@@ -297,11 +297,12 @@ def of_rates(tally: Tally, noise: Array, events: Array) -> OfRates:
     """Return how the noise of rates is shared, where seeds with ``events`` [...] are few (NaN: no rate).
 
     Cov(y_k, y_j) = a s_k s_j, and s_k² (a + b) for k = j, of values that share a seed; s_k² of others. A seed
-    without an event says nothing of who would have been hit, however many alternatives met it, so degrees of freedom are those of events E. As in
-    `estimate` 1 − ρ is what alternatives do not share over all, by context, and there is a doubt of four
-    degrees, u = 4/(E + 4): b = (1 − u)(1 − ρ) + u, where chance would hardly make replications so alike, and
-    1 elsewhere. Here the doubt goes both ways, a = (1 − u) ρ + u: averages over alternatives, of which limits
-    are judged, are as uncertain as the seeds are few, and so are differences.
+    without an event says nothing of who would have been hit, however many alternatives met it, so degrees of
+    freedom are those of events E. As in `estimate` 1 − ρ is what alternatives do not share over all, by
+    context, and there is a doubt of four degrees, u = 4/(E + 4): b = (1 − u)(1 − ρ) + u, where chance would
+    hardly make replications so alike, and 1 elsewhere. Here the doubt goes both ways, a = (1 − u) ρ + u:
+    averages over alternatives, of which limits are judged, are as uncertain as the seeds are few, and so are
+    differences.
     """
     shape = (*tally.shape[:-2], tally.shape[-1])
     shared, apart, rates = np.zeros(shape), np.ones(shape), ~np.isnan(events)
