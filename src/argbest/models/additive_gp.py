@@ -307,7 +307,7 @@ class AdditiveGP:
         if rates.rates:
             own = common_noise.plausible_of_rates(data, tables, generator, rates, float(learned.events))
             own = own.but(alone)
-            tables, correlation = tables * own.level[:, None], own.correlation
+            tables, correlation = tables * own.level, own.correlation
         elif np.any(params.correlation > 0.0):
             variances = np.exp(points.theta[:, -1])[:, None, None] * tables
             shown = shown_share(tally, learned)
@@ -374,7 +374,7 @@ class AdditiveGP:
         belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
         missed, events = squared_misses(prior, tally, belief), _own_events(tally, setting)
         shared = rates_sharing(tally, params.noise, events, _is_earlier(setting))
-        return missed, belief._replace(noise=params.noise / shared.level[..., None, :])
+        return missed, belief._replace(noise=params.noise / shared.level)
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""
