@@ -346,9 +346,9 @@ def main(problems: tuple[str, ...], out: Path, methods: tuple[str, ...], minutes
         from experiments.peers_page import rewrite
         from experiments.peers_tables import tables
 
-        found = tables(runs.rows())
+        found = {name: frame.round(6) for name, frame in tables(runs.rows()).items()}
         for name, frame in found.items():
-            write_csv(STORED / f"peers_{name}.csv", frame.round(6))
+            write_csv(STORED / f"peers_{name}.csv", frame)
         say(f"page: {rewrite(found, STORED.parents[1] / 'docs')}")
 
 

@@ -119,9 +119,10 @@ def _runs(found: pd.DataFrame) -> str:
 def _aims(standing: pd.DataFrame) -> str:
     n, fewest, fifth = len(standing), int(standing["fewest"].sum()), int(standing["fifth"].sum())
     own = int((standing["argbest"] <= standing["equal_own"] / 5).sum())
-    rest = ", ".join(
-        f"`{row['problem']}` ({row['who']})" for row in standing.to_dict("records") if not row["fewest"]
-    )
+    ahead = {
+        row["problem"]: row["who"] or "nobody got there" for row in standing.fillna("").to_dict("records")
+    }
+    rest = ", ".join(f"`{name}` ({ahead[name]})" for name in standing["problem"][~standing["fewest"]])
     return (
         f"- The fewest samples on at least nine of ten problems: on **{fewest} of {n}**, so "
         f"{'reached' if fewest >= 0.9 * n else 'not reached'}"

@@ -309,3 +309,11 @@ def test_the_first_look_counts_that_the_next_one_confirms() -> None:
     assert peers_tables.first_below([(at[:2], rows[:, :2]), (at, rows)]) == 2.0  # nothing follows in that run
     assert peers_tables.first_below([(at, rows + 1.0)]) == np.inf
     assert peers_tables.first_below([(at[:1], rows[:, :1] + 1.0), (at, rows)]) == 4.0
+
+
+def test_the_page_shows_the_stored_tables() -> None:
+    names = ("losses", "needed", "standing", "bars", "claims", "times")
+    found = {name: pd.read_csv(peers.STORED / f"peers_{name}.csv") for name in names}
+    page = (peers.STORED.parents[1] / "docs" / "peers.md").read_text(encoding="utf-8")
+    for shown in peers_page.on_page(found).values():
+        assert shown in page
