@@ -222,7 +222,8 @@ def play(name: str, problem_name: str, number: int) -> pd.DataFrame:
     seed, entry = int(streams.roots(SEED, number)), METHODS[name]
     problem = PROBLEMS[problem_name](seed)
     task = Task(problem, seed, LOOKS, stakes(problem))
-    begun, rows = time.process_time(), []
+    rows: list[dict[str, object]] = []
+    begun = time.process_time()
     for look in entry.run(task, entry.parts.get(problem_name, entry.most)):
         seconds = time.process_time() - begun - task.seconds
         rows.append(

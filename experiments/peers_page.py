@@ -1,6 +1,5 @@
 """The tables and the picture of docs/peers.md, from the tables of `experiments.peers_tables`."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +39,10 @@ def rewrite(tables: dict[str, pd.DataFrame], docs: Path) -> Path:
     page = docs / "peers.md"
     text = page.read_text(encoding="utf-8")
     for name, shown in on_page(tables).items():
-        text = re.sub(
-            rf"(<!-- peers: {name} -->\n).*?(<!-- end -->)",
-            lambda found, shown=shown: f"{found[1]}\n{shown}\n\n{found[2]}",
-            text,
-            flags=re.DOTALL,
-        )
+        begin, end = f"<!-- peers: {name} -->\n", "<!-- end -->"
+        before, found, rest = text.partition(begin)
+        if found:
+            text = f"{before}{begin}\n{shown}\n\n{end}{rest.partition(end)[2]}"
     (docs / IMAGES).mkdir(parents=True, exist_ok=True)
     for theme, end in ENDS.items():
         style.save(draw(tables["bars"], theme), docs / IMAGES / f"samples{end}.png")

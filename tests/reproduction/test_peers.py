@@ -118,10 +118,10 @@ def kn_in_loops(values: Array, zone: float) -> tuple[int, int]:
     if n0 > most:
         return int(values[:, :n0].mean(axis=1).argmax()), taken
     while True:
-        mean = {i: values[i, :r].mean() for i in left}
+        mean = {i: float(values[i, :r].mean()) for i in left}
 
         def near(i: int, j: int, r: int = r) -> float:
-            return max(0.0, zone / (2 * r) * (h2 * spread[i, j] / zone**2 - r))
+            return max(0.0, zone / (2 * r) * (h2 * float(spread[i, j]) / zone**2 - r))
 
         left = [i for i in left if all(mean[i] >= mean[j] - near(i, j) for j in left if j != i)]
         if len(left) == 1:
@@ -292,7 +292,8 @@ def test_tables_and_page_say_who_was_first(rows: pd.DataFrame, tmp_path: Path) -
     standing = found["standing"].iloc[0]
     assert standing["who"] == "OCBA"
     assert standing["fewest"] == (needed["argbest"] <= 3.0)
-    assert found["claims"].set_index("method").loc["OCBA", "claimed"].tolist() == [pytest.approx(0.9)] * 3
+    claims = found["claims"]
+    assert claims[claims["method"] == "OCBA"]["claimed"].tolist() == [pytest.approx(0.9)] * 3
     text = peers_page.on_page(found)
     assert "> 15" in text["needed"]
     (tmp_path / "peers.md").write_text("<!-- peers: aims -->\nold\n<!-- end -->\nrest", encoding="utf-8")
