@@ -170,6 +170,7 @@ def standing(found: pd.DataFrame) -> pd.DataFrame:
             {
                 "problem": problem,
                 "argbest": per_pair[OURS],
+                "until": own.set_index("method").loc[OURS, "until"],
                 "best_other": other.min() if len(other) else np.nan,
                 "who": other.idxmin() if len(other) else "",
                 "equal": equal,
