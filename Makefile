@@ -28,7 +28,8 @@ test: $(VENV)/.test
 # Then what `make test` tries with few draws (tests/coarse.py), with as many as users get.
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m slow
-	ARGBEST_FINE_TESTS=yes $(BIN)/python -m pytest -n 2 -m "not slow" tests/answers tests/browser tests/report tests/serve tests/study
+	ARGBEST_FINE_TESTS=yes $(BIN)/python -m pytest -n 2 -m "not slow" tests/answers tests/browser tests/report \
+		tests/serve tests/study tests/test_cli*.py tests/test_secrets.py tests/test_several_responses.py
 
 # The tests with other versions, each in an environment of its own: the lowest ones that pyproject.toml
 # allows, and the newest ones with the oldest and the newest Python. PYTHON313=/path/to/python3.13 names one

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pages
@@ -37,7 +38,7 @@ def test_without_motion_the_last_screen_is_seen() -> None:
 
 
 @pytest.mark.parametrize("file", DRAWN, ids=lambda file: file.name)
-def test_a_drawing_is_small_and_fetches_nothing(file: pages.Path) -> None:
+def test_a_drawing_is_small_and_fetches_nothing(file: Path) -> None:
     text = file.read_text("utf-8")
     ElementTree.fromstring(text)  # noqa: S314 (our own)
     assert len(text) < 300_000

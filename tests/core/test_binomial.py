@@ -270,7 +270,7 @@ def test_rates_of_pairs_that_meet_the_same_seeds_are_drawn_as_one() -> None:
     worth = np.maximum(10.0, tally.count)
     found = binomial.plausible(tally, belief, 400, np.random.default_rng(1))
     shares = np.argsort(np.random.default_rng(1).random((400, 1, 1)), axis=0) / 400 + 1 / 800
-    rate = beta_law.ppf(shares, mean * worth + 0.5, (1 - mean) * worth + 0.5).clip(0.001, 0.999)
+    rate = np.clip(beta_law.ppf(shares, mean * worth + 0.5, (1 - mean) * worth + 0.5), 0.001, 0.999)
     np.testing.assert_allclose(found, rate * (1 - rate), rtol=1e-6)
 
 

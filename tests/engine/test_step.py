@@ -187,6 +187,7 @@ def test_results_of_problems_with_limits_tell_the_share_of_infeasible_choices(tm
         pytest.param("gp-c-ocba", True, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.fast_cases("equal*")
 def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, common: bool) -> None:
     compare("serial-inventory", f"{policy}:additive-gp", common=common, replications=4)
 
@@ -251,6 +252,7 @@ def under_way() -> Iterator[Any]:
 
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize(("problem", "contender", "common"), list(under_way()))
+@pytest.mark.fast_cases("branin*", "classical*", "newsvendor*")
 def test_trials_under_way_count_side_by_side_as_they_do_in_a_study(
     problem: str, contender: str, common: bool
 ) -> None:

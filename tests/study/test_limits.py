@@ -450,6 +450,7 @@ def test_what_replications_say_alone_bounds_the_probability_of_being_right() -> 
 
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize("make", [call_centre, call_lines])
+@pytest.mark.fast_cases("call_centre")
 def test_shipped_problems_are_run_and_scored(make: Callable[[], Problem]) -> None:
     shipped = make()
     study = Study(shipped, seed=1).run(3 * shipped.n_alternatives * shipped.n_contexts)

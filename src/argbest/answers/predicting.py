@@ -245,7 +245,8 @@ class OwnContexts:
 
 def _own_context(view: View, rows: Axis) -> IntArray:
     """Return which contexts of the study the rows are, -1 for those that are none, or are retired."""
-    same = np.all(_separation(view, rows) == 0, axis=0) & view.problem.contexts.active
+    same = np.all(view.problem.contexts.separation(view.problem.bounds, rows) == 0, axis=0)
+    same &= view.problem.contexts.active
     return np.where(same.any(axis=1), np.argmax(same, axis=1), -1)
 
 
@@ -256,8 +257,8 @@ def model_at(view: View, rows: Axis) -> Belief:
 
 
 def _separation(view: View, rows: Axis) -> Array:
-    """Return the squared scaled distances to the contexts of the study, [coordinate, row, context]."""
-    return view.problem.contexts.separation(view.problem.bounds, rows)
+    """Return the squared scaled distances that `Model.predict` takes, [coordinate, row, context]."""
+    return view.problem.separation_of(rows)
 
 
 def ruled_out_at(view: View, rows: Axis) -> BoolArray | None:

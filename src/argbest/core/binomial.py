@@ -112,7 +112,7 @@ def plausible(tally: Tally, expected: Expected | None, n: int, generator: np.ran
     if tally.common is None:
         found = generator.beta(*ends, (n, *tally.shape))
     else:
-        found = betaincinv(*ends, latin(generator, (n, 1, 1)))
+        found = np.asarray(betaincinv(*ends, latin(generator, (n, 1, 1))), float)
     found = np.clip(found, _NEAREST, 1.0 - _NEAREST)
     return np.asarray(found * (1.0 - found))
 

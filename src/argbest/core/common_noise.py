@@ -291,6 +291,11 @@ class OfRates(NamedTuple):
         """ρ of the noise at this level, [..., context]."""
         return np.clip(self.shared / self.level, 0.0, LARGEST_CORRELATION)
 
+    def but(self, contexts: BoolArray) -> "OfRates":
+        """Return the same with nothing shared in these contexts, [context]."""
+        shared, apart = np.where(contexts, 0.0, self.shared), np.where(contexts, 1.0, self.apart)
+        return self._replace(shared=shared, apart=apart)
+
 
 def of_rates(tally: Tally, noise: Array, events: Array) -> OfRates:
     """Return how the noise of rates is shared, where seeds with ``events`` [...] are few (NaN: no rate).
@@ -330,12 +335,12 @@ def plausible_of_rates(
     the doubt goes both ways. Where nothing is found to be shared it is as it is ``known``.
     """
     n = len(tables)
-    if not known.found:
-        return OfRates(*(np.repeat(each[None], n, axis=0) for each in known))
-    freedom = float(layout(tally, tables[0]).apart_freedom.sum())
-    rho = plausible(tally, tables, generator, fewer=freedom / events)
-    several = (np.repeat(each[None], n, axis=0) for each in (known.rates, known.found))
-    return OfRates(np.minimum(rho + _doubt(events), 1.0), 1.0 - rho, *several)
+    shared, apart = (np.repeat(each[None], n, axis=0) for each in (known.shared, known.apart))
+    if known.found:
+        freedom = float(layout(tally, tables[0]).apart_freedom.sum())
+        rho = plausible(tally, tables, generator, fewer=freedom / events)
+        shared, apart = np.minimum(rho + _doubt(events), 1.0), 1.0 - rho
+    return OfRates(shared, apart, np.repeat(known.rates, n), np.repeat(known.found, n))
 
 
 def _doubt(events: float) -> float:

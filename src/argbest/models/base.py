@@ -166,8 +166,16 @@ class SortsStudies(Model[Any], Protocol):
         """
 
 
+class LearnsFromEarlier(Model[Any], Protocol):
+    """A model that learns from runs of other sources, those in ``tally.earlier`` (`argbest.core.earlier`)."""
+
+    def check_earlier(self, shape: tuple[int, int]) -> None:
+        """Raise an InputError if it cannot do so for a table [alternative, context], theirs included."""
+
+
 ABILITIES = (
     Integrates,
+    LearnsFromEarlier,
     LearnsFromOthers,
     LendsNoise,
     RefitsByGrowth,

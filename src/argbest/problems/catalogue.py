@@ -57,11 +57,11 @@ class ProblemEntry(NamedTuple):
     """How to make a problem or a family, the initial design of experiments on it, and what to cite.
 
     Args:
-        make: What returns the problem or the family.
-        initial: The initial design of experiments on it.
-        version: Which edition of the problem this is.
+        make: Returns the problem or the family.
+        initial: The initial design of experiments on it, unless they are told another.
+        version: The number that its name ends with where it is pinned, as in "queue-staffing@1".
         noise: What kind of noise it has, in words.
-        source: Where the problem is from.
+        source: Where it is from, in words.
     """
 
     make: Callable[[], Problem | Family]
@@ -204,7 +204,7 @@ def pinned(name: str) -> str:
     """Return the name of a problem with its version, to be cited: "queue-staffing@1" of "queue-staffing".
 
     Args:
-        name: The name, with or without a version.
+        name: The name, as `argbest problems` lists it, with or without a version.
     """
     plain, entry = _found(name)
     return f"{plain}@{entry.version}"
@@ -292,8 +292,8 @@ def truth(given: str | Problem, *, seed: int = 0) -> "pd.DataFrame":
     right in its context (several are where they tie); and ``loss``, what it loses to the best of its context.
 
     Args:
-        given: A name, with or without a version, or a problem.
-        seed: Of a problem that is another one for every seed, which one.
+        given: The problem, or its name with or without a version.
+        seed: Which draw, of a problem that is another one for every seed.
     """
     import pandas as pd
 

@@ -74,7 +74,7 @@ def _dots(study: Study, said: Sequence[str]) -> str:
         from_zero=False,
         total=int(problem.alternatives.active.sum()),
     )
-    return dots(shown, hit=lambda *box: _hit(*box, here, said))
+    return dots(shown, hit=lambda x, y, wide, high: _hit(x, y, wide, high, here, said))
 
 
 def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str]) -> str:
