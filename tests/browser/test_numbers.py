@@ -61,12 +61,14 @@ def assert_as_predicted(
 
 
 @pytest.mark.parametrize("model", mostly_slow(MODELS, fast=MODELS[::2]), ids=str)
+@pytest.mark.fast_cases("additive-gp", "independent")
 def test_predictions_of_every_model_are_the_library_s(page: Any, model: Named) -> None:
     for study in (line(model), mixed(model), line(model, names=True)):
         assert_as_predicted(page, study, listed(study, 12))
 
 
 @pytest.mark.parametrize("model", ["gp", "additive-gp", "linear"])
+@pytest.mark.fast_cases("gp", "linear")
 def test_between_listed_contexts_the_page_interpolates(
     page: Any, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +108,7 @@ def failed(model: Named, failing: list[tuple[int, int]]) -> Study:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.fast_cases("gp", "additive-gp")
 def test_what_is_ruled_out_is_not_selected_in_the_page_either(page: Any, model: Named) -> None:
     study = failed(model, [(3, c) for c in range(5)] + [(0, 1)])
     rows = [{"x": x} for x in (0.0, 2.0, 3.0, 7.0, 10.0)]

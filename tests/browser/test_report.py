@@ -369,6 +369,7 @@ def headings(page: Any, section: str) -> list[str]:
 
 @pytest.mark.parametrize("make", [line, many_columns])
 @pytest.mark.parametrize("width", [320, 390, 768])
+@pytest.mark.fast_cases("390-line")
 def test_a_narrow_screen_shows_where_what_and_how_surely_and_nothing_covers_it(
     open_page: Open, tmp_path: Path, make: Callable[[], Study], width: int
 ) -> None:
@@ -426,6 +427,7 @@ def test_the_next_step_stands_under_the_question_and_its_command_can_be_copied(p
     page.locator("#next [role=status]", has_text="cop").wait_for()
 
 
+@pytest.mark.slow
 def test_captions_and_names_of_rows_stay_in_view_while_a_table_scrolls(
     open_page: Open, tmp_path: Path
 ) -> None:
@@ -441,6 +443,7 @@ def test_captions_and_names_of_rows_stay_in_view_while_a_table_scrolls(
     page.context.close()
 
 
+@pytest.mark.slow
 def test_paper_cuts_no_table(open_page: Open, tmp_path: Path) -> None:
     page = open_page(write_report(many_columns(), tmp_path / "report.html"), width=720)
     page.emulate_media(media="print")
@@ -508,6 +511,7 @@ def read_tick(text: str) -> float | None:
 
 @pytest.mark.parametrize("width", [1100, 400])
 @pytest.mark.parametrize(("unit", "size"), [(1e-6, 1e9), (1e9, 1e-6), (1.0, 1.0), (1e5, 123_456.0)])
+@pytest.mark.fast_cases("100000.0-123456.0-1100")
 def test_ticks_can_be_read_in_any_unit(
     open_page: Open, tmp_path: Path, unit: float, size: float, width: int
 ) -> None:
@@ -540,6 +544,7 @@ def wordy() -> Study:
 
 
 @pytest.mark.parametrize("make", [line, hostile, wordy])
+@pytest.mark.fast_cases("hostile")
 def test_a_narrow_screen_does_not_scroll_sideways(
     open_page: Open, tmp_path: Path, make: Callable[[], Study]
 ) -> None:

@@ -124,6 +124,7 @@ def test_a_finished_study_is_shown_with_its_numbers(open_live: Open, file: Path)
         assert page.heard == []
 
 
+@pytest.mark.slow
 def test_numbers_appear_and_change_while_another_process_simulates(open_live: Open, file: Path) -> None:
     create(file, budget=60)
     with serving(file) as view:

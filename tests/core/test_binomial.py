@@ -1,9 +1,11 @@
 """Rates: when rewards are zeros and ones, and the noise p(1 − p) of their mean."""
 
+import common_cases
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta as beta_law
 
 from argbest.core import binomial, noise
 from argbest.core import tally as tallies
@@ -178,3 +180,106 @@ def test_rates_are_the_noise_of_their_pairs_whatever_the_belief_missed() -> None
     assert not noise.pair_noise(one_more).known
     drawn = noise.plausible_pair_noise(HAND, 7, np.random.default_rng(6), expected=belief)
     np.testing.assert_array_equal(drawn, binomial.plausible(HAND, belief, 7, np.random.default_rng(6)))
+
+
+# --- Shared seeds -----------------------------------------------------------------------------------------
+
+
+def sharing(seed: int, shape: tuple[int, int] = (4, 3), *, chance: float = 0.3) -> common_cases.Runs:
+    """Replications with gaps, whose values are 0 or 1; some have no number, and seeds of their own."""
+    rng = np.random.default_rng(seed)
+    case = common_cases.runs(rng, shape)
+    return case._replace(y=(rng.random(len(case.y)) < chance).astype(float))
+
+
+def counted_by_hand(case: common_cases.Runs) -> tuple[list[float], int]:
+    """Values per seed of every context, and seeds that showed an event, value by value."""
+    rows = list(zip(*(part.tolist() for part in case[1:5]), strict=True))
+    rare = 1.0 if 2 * sum(y for *_, y in rows) <= len(rows) else 0.0
+    crowd, events = [], 0
+    for c in range(case.shape[1]):
+        here = [(k, r if r >= 0 else -2 - i, y) for i, (k, cc, r, y) in enumerate(rows) if cc == c]
+        seeds, shown = {r for _, r, _ in here}, set()
+        for k, r, y in here:
+            own = [value for kk, _, value in here if kk == k]
+            n_ones = sum(own)
+            event = rare if 2 * n_ones == len(own) else float(2 * n_ones < len(own))
+            shown |= {r} if y == event else set()
+        crowd.append(len(here) / max(len(seeds), 1))
+        events += min(len(shown), max(len(seeds) - 1, 0))
+    return crowd, events
+
+
+@pytest.mark.parametrize("minimise", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_seeds_and_their_events_are_those_of_all_values_one_by_one(seed: int, minimise: bool) -> None:
+    case = sharing(seed, chance=0.1 + 0.07 * seed)
+    crowd, events = counted_by_hand(case)
+    found = binomial.different_seeds(tallies.negated(case.tally) if minimise else case.tally)
+    assert found is not None
+    np.testing.assert_allclose(found.crowd[0], crowd, rtol=1e-12)
+    assert found.events == events
+
+
+def test_alternatives_that_do_the_same_with_the_same_seeds_tell_what_one_of_them_tells() -> None:
+    values = (np.random.default_rng(3).random((5, 6)) < 0.2).astype(float)  # [context, number]
+    one, six = (copies(values, n).tally for n in (1, 6))
+    np.testing.assert_allclose(binomial.noise(six, None), np.repeat(binomial.noise(one, None), 6, axis=0))
+    several, single = binomial.different_seeds(six), binomial.different_seeds(one)
+    assert several is not None
+    assert single is not None
+    assert several.events == single.events
+    np.testing.assert_allclose(several.crowd, 6.0)
+
+
+def copies(values: Array, n: int) -> common_cases.Runs:
+    """The replications [context, number] of n alternatives that all have the same luck."""
+    k, c, r = (part.ravel() for part in np.indices((n, *values.shape)))
+    shape = (n, len(values))
+    return common_cases.Runs(shape, k, c, r, values[c, r], np.ones(shape), np.zeros(len(values)))
+
+
+def test_without_an_event_the_rate_is_that_of_jeffreys_for_the_different_seeds() -> None:
+    """Ten seeds: (0 + ½)/(10 + 1), whatever the number of alternatives; then as much as one seed beside."""
+    never = copies(np.zeros((5, 2)), 27).tally
+    assert not binomial.is_rate(never)
+    assert binomial.without_events(never)
+    assert noise.pair_noise(never).events == 0.0
+    whole = 0.5 / 11
+    by_alternative, by_context = whole / 11, whole / 3
+    rate = max(by_alternative + by_context - whole, whole / 10) / 3
+    np.testing.assert_allclose(noise.pair_noise(never).variance, rate * (1 - rate))
+
+
+def test_only_tables_of_zeros_or_of_ones_may_have_events_to_come() -> None:
+    def constant(y: float) -> Tally:
+        return of([(k, c, y) for k, c, _ in np.ndindex(2, 3, 2)])
+
+    found = [bool(binomial.without_events(constant(y))) for y in (0.0, 1.0, -1.0, 2.0, 0.5)]
+    assert found == [True, True, True, False, False]
+    assert not binomial.without_events(HAND)
+    assert not binomial.without_events(of([(0, 0, 1.0), (1, 1, 0.0)]))
+    assert not binomial.without_events(tallies.empty(SHAPE))
+
+
+def test_rates_of_pairs_that_meet_the_same_seeds_are_drawn_as_one() -> None:
+    """Each is drawn from its own beta distribution, and all of them at the same share."""
+    tally = sharing(5).tally
+    mean = np.random.default_rng(2).uniform(0.1, 0.9, tally.shape)
+    belief = Expected(mean, np.full(tally.shape, 0.02), np.full(tally.shape, 0.2))
+    worth = np.maximum(10.0, tally.count)
+    found = binomial.plausible(tally, belief, 400, np.random.default_rng(1))
+    shares = np.argsort(np.random.default_rng(1).random((400, 1, 1)), axis=0) / 400 + 1 / 800
+    rate = np.clip(beta_law.ppf(shares, mean * worth + 0.5, (1 - mean) * worth + 0.5), 0.001, 0.999)
+    np.testing.assert_allclose(found, rate * (1 - rate), rtol=1e-6)
+
+
+def test_studies_side_by_side_share_seeds_as_each_by_itself() -> None:
+    cases = [sharing(seed) for seed in (1, 2)]
+    whole = binomial.different_seeds(common_cases.side_by_side([each.tally for each in cases]))
+    assert whole is not None
+    for i, case in enumerate(cases):
+        single = binomial.different_seeds(case.tally)
+        assert single is not None
+        np.testing.assert_array_equal(whole.crowd[i], single.crowd)
+        assert whole.events[i] == single.events

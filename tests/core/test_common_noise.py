@@ -93,7 +93,7 @@ def test_the_correlation_is_capped_and_nothing_is_seen_in_independent_or_few_rep
     assert not common_noise.estimate(alone.tally, alone.noise).any()
     against = common_cases.balanced(rng, (4, 1), 2, -0.05)
     assert np.all(common_noise.estimate(against.tally, against.noise) >= 0)
-    assert not common_noise.estimate(same.tally.apart, same.noise).any()
+    assert not common_noise.estimate(same.tally.statistics_alone, same.noise).any()
 
 
 def test_alternatives_that_go_against_each_other_are_told_from_chance() -> None:
@@ -209,3 +209,81 @@ def test_correlations_that_nothing_tells_are_none() -> None:
     case = common_cases.balanced(np.random.default_rng(8), (3, 2), 1, 0.7)
     tables = np.broadcast_to(case.noise, (7, 3, 2))
     assert not common_noise.plausible(case.tally, tables, np.random.default_rng(9)).any()
+
+
+# --- Rates ------------------------------------------------------------------------------------------------
+
+
+def hits(rng: np.random.Generator, shape: tuple[int, int], n: int, p: float, rho: float) -> common_cases.Runs:
+    """0 or 1 with the chance p: each takes the coin of its seed with the chance √ρ, or else its own."""
+    whole = (*shape, n)
+    common = np.broadcast_to(rng.random((1, shape[1], n)) < p, whole)
+    y = np.where(rng.random(whole) < np.sqrt(rho), common, rng.random(whole) < p).astype(float)
+    k, c, r = (part.ravel() for part in np.indices(whole))
+    return common_cases.Runs(shape, k, c, r, y.ravel(), np.full(shape, p * (1 - p)), np.zeros(shape[1]))
+
+
+@pytest.mark.parametrize(("p", "rho"), [(0.3, 0.6), (0.1, 0.3), (0.3, 1.0), (0.2, 0.0)])
+def test_with_many_events_the_noise_of_rates_is_shared_as_it_is(p: float, rho: float) -> None:
+    """Averages over alternatives vary by s²(ρ + (1 − ρ)/K), differences by 2 s²(1 − ρ)."""
+    case = hits(np.random.default_rng(3), (6, 4), 90, p, rho)
+    found = common_noise.of_rates(case.tally, case.noise, np.array(90.0 * 4))
+    assert found.shared == pytest.approx(rho, abs=0.12)
+    assert found.apart == pytest.approx(1.0 - rho, abs=0.12)
+    assert bool(found.found) == (rho > 0)
+
+
+def test_without_events_nobody_knows_what_is_shared_and_all_of_it_counts_both_ways() -> None:
+    case = hits(np.random.default_rng(3), (6, 4), 2, 0.0, 0.5)._replace(noise=np.full((6, 4), 0.04))
+    found = common_noise.of_rates(case.tally, case.noise, np.array(0.0))
+    np.testing.assert_array_equal([found.shared, found.apart], 1.0)
+    np.testing.assert_array_equal(found.level, 2.0)
+    (block,) = common_noise.blocks(case.tally, 2.0 * case.noise, found.correlation)
+    ones = np.ones(6)
+    # The level of a context is known as by its two seeds, and a difference as with seeds of their own.
+    np.testing.assert_allclose(1.0 / (ones @ block.precision @ ones), 0.04 * (1 + 1 / 6) / 2)
+    covariance = np.linalg.inv(block.precision)
+    np.testing.assert_allclose(covariance[:, 0, 0] - covariance[:, 0, 1], 0.04 / 2)
+
+
+@pytest.mark.parametrize("rho", [0.2, 0.9])
+def test_what_few_events_leave_open_counts_both_ways(rho: float) -> None:
+    case = hits(np.random.default_rng(5), (8, 5), 40, 0.3, rho)
+    doubts = []
+    for events in (3.0, 30.0, 300.0):
+        found = common_noise.of_rates(case.tally, case.noise, np.array(events))
+        doubts.append(float(np.mean(found.level - 1.0)))
+        if found.found:
+            np.testing.assert_allclose(found.level, 1.0 + 4.0 / (events + 4.0))
+        else:
+            np.testing.assert_array_equal(found.apart, 1.0)
+            np.testing.assert_array_less(4.0 / (events + 4.0), found.shared)
+    assert doubts[2] < 0.02
+    assert doubts[0] > doubts[1] > doubts[2]
+
+
+def test_only_studies_of_rates_count_so() -> None:
+    cases = [hits(np.random.default_rng(seed), (4, 3), 5, 0.3, 0.5) for seed in (1, 2)]
+    whole = common_cases.side_by_side([each.tally for each in cases])
+    noise = np.stack([each.noise for each in cases])
+    found = common_noise.of_rates(whole, noise, np.array([np.nan, 6.0]))
+    assert found.rates.tolist() == [False, True]
+    np.testing.assert_array_equal(found.level[0], 1.0)
+    np.testing.assert_array_equal(found.correlation[0], 0.0)
+    single = common_noise.of_rates(cases[1].tally, cases[1].noise, np.array(6.0))
+    np.testing.assert_allclose(found.shared[1], single.shared)
+    np.testing.assert_allclose(found.apart[1], single.apart)
+
+
+def test_plausible_shares_of_rates_lie_about_what_is_known_and_keep_the_doubt() -> None:
+    case = hits(np.random.default_rng(7), (8, 5), 40, 0.3, 0.6)
+    events = 60.0
+    known = common_noise.of_rates(case.tally, case.noise, np.array(events))
+    tables = np.broadcast_to(case.noise, (2000, 8, 5))
+    found = common_noise.plausible_of_rates(case.tally, tables, np.random.default_rng(2), known, events)
+    np.testing.assert_allclose(found.apart.mean(axis=0), known.apart, atol=0.1)
+    np.testing.assert_allclose(found.level, 1.0 + 4.0 / 64.0, atol=1e-12)
+    assert np.std(found.apart.mean(axis=1)) > 0.03  # √(2/64) of 0.4
+    unknown = common_noise.of_rates(case.tally, case.noise, np.array(0.0))
+    same = common_noise.plausible_of_rates(case.tally, tables[:3], np.random.default_rng(2), unknown, 0.0)
+    np.testing.assert_array_equal(same.shared, np.repeat(unknown.shared[None], 3, axis=0))

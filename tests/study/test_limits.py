@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import beta as beta_law
 
 from argbest import InputError, Problem, Study
 from argbest.core import tally as tallies
@@ -18,6 +19,8 @@ from argbest.core.states import NO_FEASIBLE
 from argbest.problems.call_centres import call_centre, call_lines
 from argbest.study.checking import check
 from argbest.study.run_options import ExpectedPCS
+
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 Simulator = Callable[[int, int, int], dict[str, float]]
 PLANS, LOADS = (1, 2, 3, 4), (1, 2, 3)
@@ -447,6 +450,7 @@ def test_what_replications_say_alone_bounds_the_probability_of_being_right() -> 
 
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize("make", [call_centre, call_lines])
+@pytest.mark.fast_cases("call_centre")
 def test_shipped_problems_are_run_and_scored(make: Callable[[], Problem]) -> None:
     shipped = make()
     study = Study(shipped, seed=1).run(3 * shipped.n_alternatives * shipped.n_contexts)
@@ -471,3 +475,21 @@ def test_the_history_of_a_study_with_limits_ends_with_its_certificate(told: Stud
         np.testing.assert_allclose(mine.mean, theirs.mean, rtol=1e-12)
         np.testing.assert_allclose(mine.m2, theirs.m2, rtol=1e-9, atol=1e-12)
         assert isinstance(replace(mine), tallies.Tally)
+
+
+@pytest.mark.parametrize("event", [False, True])
+def test_no_event_in_few_shared_seeds_makes_no_alternative_sure(event: bool) -> None:
+    """Six seeds: P(rate <= 0.08) is 0.69 by Jeffreys' prior, whatever the number of alternatives.
+
+    Where alternatives share seeds, 24 values without an event say what the six seeds say.
+    """
+
+    def never(plan: int, load: int, seed: int) -> dict[str, float]:
+        return {"cost": float(plan), "late": event}
+
+    limit = "late >= 0.92" if event else "late <= 0.08"
+    study = Study(problem(never, limits=[limit]), seed=1, initial=2).run(24)
+    exact = beta_law.cdf(0.08, 0.5, 6.5)
+    assert exact == pytest.approx(0.69, abs=0.01)
+    assert np.all(np.abs(study.certificate().p_feasible - exact) < 0.15)
+    assert not np.any(study.selection()["state"] == "sure")

@@ -88,6 +88,10 @@ _column = partial(click.option, metavar="COL")
     help="Unit of the rewards, or of a response or column by name, such as rate=calls/h; may be repeated.",
 )
 @click.option("--rate", is_flag=True, help="Every single reward is 0 or 1, such as failure and success.")
+@_column("--source", help="Column that names the source of a run, where there are several; with --target.")
+@click.option(
+    "--target", metavar="NAME", help="Source that the answer is about; runs of the others are prior runs."
+)
 @click.option("--dropna", is_flag=True, help="Leave out rows with missing values.")
 @click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal point of text files.")
 @click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.  [default: the first]")
@@ -129,15 +133,15 @@ def analyze(
     responses it is variance.cost and so on. Without --alternative and --context, argbest expects the columns
     of its own exports.
     """
-    from argbest.posthoc import observed
     from argbest.posthoc.analysis import analysis, notes
+    from argbest.posthoc.prior_runs import observe_target
     from argbest.table_files import read_table
 
     columns |= {axis: columns[axis] or axis for axis in ("alternative", "context")}
     columns["value"] = columns["value"] if len(columns["value"]) > 1 else next(iter(columns["value"]), None)
     frame = read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet)
     contexts = None if about is None else read_table(about, decimal=decimal)
-    found = observed.observe(frame, name=runs.stem, contexts=contexts, **columns)
+    found = observe_target(frame, name=runs.stem, contexts=contexts, **columns)
     if out is not None:
         prepare(out)
     study = found.study(question=question, policy=policy, model=model, seed=seed)

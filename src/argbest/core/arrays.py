@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scipy.linalg.blas import dgemm, dtrsm
     from scipy.linalg.lapack import dpotri, dpstrf, dtrtri
     from scipy.special import (
+        betaincinv,
         erfcx,
         fdtr,
         fdtrc,
@@ -39,14 +40,14 @@ else:
         "scipy.linalg": "cholesky solve_triangular",
         "scipy.linalg.blas": "dgemm dtrsm",
         "scipy.linalg.lapack": "dpotri dpstrf dtrtri",
-        "scipy.special": "erfcx fdtr fdtrc gammaincc gammainccinv gammaincinv gammaln log_ndtr ndtr ndtri "
-        "stdtr xlogy",
+        "scipy.special": "betaincinv erfcx fdtr fdtrc gammaincc gammainccinv gammaincinv gammaln log_ndtr "
+        "ndtr ndtri stdtr xlogy",
     }
     for _module, _names in _LATER.items():
         globals().update(zip(_names.split(), functions(_module, _names), strict=True))
 
 __all__ = [
-    "AnyArray", "Array", "BoolArray", "IntArray", "cholesky", "dgemm", "dpotri", "dpstrf", "dtrsm",
-    "dtrtri", "erfcx", "fdtr", "fdtrc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "log_ndtr",
-    "ndtr", "ndtri", "solve_triangular", "stdtr", "xlogy",
+    "AnyArray", "Array", "BoolArray", "IntArray", "betaincinv", "cholesky", "dgemm", "dpotri", "dpstrf",
+    "dtrsm", "dtrtri", "erfcx", "fdtr", "fdtrc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln",
+    "log_ndtr", "ndtr", "ndtri", "solve_triangular", "stdtr", "xlogy",
 ]  # fmt: skip

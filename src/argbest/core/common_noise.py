@@ -273,6 +273,81 @@ def plausible(
     return np.asarray(np.clip(1.0 - cautious * level, 0.0, LARGEST_CORRELATION) * shown)
 
 
+class OfRates(NamedTuple):
+    """How the noise p(1 − p) of rates counts, once as noise that is shared and once as noise that is not."""
+
+    shared: Array  # [..., context]: a
+    apart: Array  # [..., context]: b; what nobody knows to be either counts as both, so that a + b ≥ 1
+    rates: BoolArray  # [...]: whether a study is one of rates; others have a = 0 and b = 1
+    found: BoolArray  # [...]: whether chance would hardly make replications so alike
+
+    @property
+    def level(self) -> Array:
+        """What p(1 − p) is multiplied by, [..., context]."""
+        return self.shared + self.apart
+
+    @property
+    def correlation(self) -> Array:
+        """ρ of the noise at this level, [..., context]."""
+        return np.clip(self.shared / self.level, 0.0, LARGEST_CORRELATION)
+
+    def but(self, contexts: BoolArray) -> "OfRates":
+        """Return the same with nothing shared in these contexts, [context]."""
+        shared, apart = np.where(contexts, 0.0, self.shared), np.where(contexts, 1.0, self.apart)
+        return self._replace(shared=shared, apart=apart)
+
+
+def of_rates(tally: Tally, noise: Array, events: Array) -> OfRates:
+    """Return how the noise of rates is shared, where seeds with ``events`` [...] are few (NaN: no rate).
+
+    Cov(y_k, y_j) = a s_k s_j, and s_k² (a + b) for k = j. A seed without an event says nothing of who would
+    have been hit, however many alternatives met it, so degrees of freedom are those of events E. As in
+    `estimate` 1 − ρ is what alternatives do not share over all, by context, and there is a doubt of four
+    degrees, u = 4/(E + 4): b = (1 − u)(1 − ρ) + u, where chance would hardly make replications so alike, and
+    1 elsewhere. Here the doubt goes both ways, a = (1 − u) ρ + u: averages over alternatives, of which limits
+    are judged, are as uncertain as the seeds are few, and so are differences.
+    """
+    shape = (*tally.shape[:-2], tally.shape[-1])
+    shared, apart, rates = np.zeros(shape), np.ones(shape), ~np.isnan(events)
+    found, whole = np.zeros(shape[:-1], bool), layout(tally, noise)
+    ratio, common_freedom, _ = whole.ratio
+    for study in zip(*np.nonzero(np.atleast_1d(rates)), strict=True):
+        at = study if rates.ndim else ()
+        seen, told, rho = Layout(*(each[at] for each in whole)), float(events[at]), np.zeros(shape[-1])
+        freedom, squares = seen.apart_freedom.sum(), (seen.apart + seen.common).sum()
+        if told > 0 and freedom > 0 and squares > 0:
+            level = squares / (freedom + seen.common_freedom.sum())
+            by_context = shrunk(told / freedom * seen.apart, told / freedom * seen.apart_freedom)
+            rho = np.clip(1.0 - seen.apart.sum() / freedom / level * by_context, 0.0, 1.0)
+            found[at] = fdtrc(min(float(common_freedom[at]), told), told, ratio[at]) < FOUND
+        doubt = _doubt(told)
+        shared[at] = (1.0 - doubt) * rho + doubt
+        apart[at] = (1.0 - doubt) * (1.0 - rho) + doubt if found[at] else 1.0
+    return OfRates(shared, apart, rates, found)
+
+
+def plausible_of_rates(
+    tally: Tally, tables: Array, generator: np.random.Generator, known: OfRates, events: float
+) -> OfRates:
+    """Return how the noise of one study of rates may be shared, [n, context], for ``tables`` of p(1 − p).
+
+    What alternatives do not share is drawn as in `plausible`, with the degrees of freedom of ``events``, and
+    the doubt goes both ways. Where nothing is found to be shared it is as it is ``known``.
+    """
+    n = len(tables)
+    shared, apart = (np.repeat(each[None], n, axis=0) for each in (known.shared, known.apart))
+    if known.found:
+        freedom = float(layout(tally, tables[0]).apart_freedom.sum())
+        rho = plausible(tally, tables, generator, fewer=freedom / events)
+        shared, apart = np.minimum(rho + _doubt(events), 1.0), 1.0 - rho
+    return OfRates(shared, apart, np.repeat(known.rates, n), np.repeat(known.found, n))
+
+
+def _doubt(events: float) -> float:
+    """Return the share of noise of which nobody knows whether it is common."""
+    return _CAUTION / (events + _CAUTION)
+
+
 def pooled(tally: Tally, noise: Array) -> Array:
     """Return [...] ρ of studies as if it were the same in all contexts; 0 where chance would do as much."""
     found = layout(tally, noise)

@@ -55,6 +55,7 @@ class PairNoise(NamedTuple):
     known: BoolArray  # [...]: whether the level is known too, so that nothing is left to learn
     unseen: Array  # the share of the variance that no replication has shown
     fewer: Array  # [...]: by how much skewness divides degrees of freedom
+    events: Array  # [...]: seeds that showed an event, of rates whose alternatives share seeds; else NaN
 
 
 class _Scatter(NamedTuple):
@@ -144,10 +145,12 @@ def pair_noise(tally: Tally, *, missed: Array | None = None, expected: Expected 
     degrees of freedom within pairs (`relative_noise`). ``expected`` is the belief itself: rewards of which
     only 0 and 1 were seen have the noise p(1 − p) of its p.
     """
-    rates, within = binomial.is_rate(tally), enough_within(tally)
+    rates, within = taken_for_rate(tally), enough_within(tally)
     if tally.count.ndim == 2:
         return _of_studies(tally, rate=bool(rates), within=bool(within), missed=missed, expected=expected)
-    found = PairNoise(np.empty(tally.shape), rates | within, np.zeros(tally.shape), np.ones(tally.shape[:-2]))
+    lead = tally.shape[:-2]
+    tables = np.empty(tally.shape), rates | within, np.zeros(tally.shape)
+    found = PairNoise(*tables, np.ones(lead), np.full(lead, np.nan))
     for rate, tells in ((True, True), (True, False), (False, True), (False, False)):
         some = (rates == rate) & (within == tells)
         if some.any():
@@ -164,12 +167,30 @@ def _of_studies(
 ) -> PairNoise:
     """Return the noise of studies that all are a rate, or not, and all tell it within pairs, or not."""
     lead, none = tally.shape[:-2], np.zeros(tally.shape)
+    once, unknown = np.ones(lead), np.full(lead, np.nan)
     if rate:
-        return PairNoise(binomial.noise(tally, expected), np.ones(lead, bool), none, np.ones(lead))
+        variance = binomial.noise(tally, expected)
+        return PairNoise(variance, np.ones(lead, bool), none, once, shown_events(tally))
     if not within:
-        return PairNoise(relative_noise(tally, missed=missed), np.zeros(lead, bool), none, np.ones(lead))
+        return PairNoise(relative_noise(tally, missed=missed), np.zeros(lead, bool), none, once, unknown)
     table, unseen, fewer = _within_pairs(tally)
-    return PairNoise(table, np.ones(lead, bool), unseen, fewer[..., 0, 0])
+    return PairNoise(table, np.ones(lead, bool), unseen, fewer[..., 0, 0], unknown)
+
+
+def shown_events(tally: Tally) -> Array:
+    """Return [...] how many seeds have shown an event, of rates whose alternatives share seeds; else NaN."""
+    seeds = binomial.different_seeds(tally)
+    none = np.full(tally.shape[:-2], np.nan)
+    return none if seeds is None else np.where(taken_for_rate(tally), seeds.events, none)
+
+
+def taken_for_rate(tally: Tally) -> BoolArray:
+    """Return [...] whether the noise of a study is taken for that of a rate.
+
+    So it is where all values are 0, or all are 1: that nothing differs may say that no event has come yet,
+    and not that there is no noise.
+    """
+    return np.asarray(binomial.is_rate(tally) | binomial.without_events(tally))
 
 
 def enough_within(tally: Tally) -> BoolArray:
@@ -190,7 +211,7 @@ def plausible_pair_noise(
 
     About what `pair_noise` returns, level included where it is known.
     """
-    if binomial.is_rate(tally):
+    if taken_for_rate(tally):
         return binomial.plausible(tally, expected, n, generator)
     if not enough_within(tally):
         return plausible_noise(tally, n, generator, missed=missed)
@@ -540,7 +561,7 @@ def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few |
         return None
     kept = np.append(np.flatnonzero(observed), np.argmin(observed))
     row = np.where(observed, np.cumsum(observed) - 1, len(kept) - 1)
-    short = tally.apart[kept]
+    short = tally.statistics_alone[kept]
     if (shown := tally.replications) is not None:
         place = np.where(shown.alternative < 0, -1, row[shown.alternative])
         short = replace(short, replications=replace(shown, alternative=place))

@@ -88,7 +88,8 @@ def told_noise(model: NoiseOptions, shape: tuple[int, ...]) -> PairNoise:
     """Return noise that no data tell: as the model was given it, or the same everywhere."""
     given = model.noise_sd is not None
     variance = np.broadcast_to(np.asarray(model.noise_sd, float) ** 2 if given else 1.0, shape)
-    return PairNoise(variance, np.full(shape[:-2], given), np.zeros(shape), np.ones(shape[:-2]))
+    lead = shape[:-2]
+    return PairNoise(variance, np.full(lead, given), np.zeros(shape), np.ones(lead), np.full(lead, np.nan))
 
 
 T = TypeVar("T")
@@ -182,6 +183,34 @@ def affordable_correlation(tally: Tally, noise: Array, learned: PairNoise | None
         if not affords_common_noise(tally.count[study]):
             found[study] = 0.0
     return found
+
+
+def shared_noise(tally: Tally, noise: Array, learned: PairNoise, alone: BoolArray) -> tuple[Array, Array]:
+    """Return the ``noise`` as it counts, and the correlation of replications that share random numbers.
+
+    Those of contexts that are ``alone`` [context] share none.
+    """
+    correlation, known = (
+        np.where(alone, 0.0, affordable_correlation(tally, noise, learned)),
+        rates_sharing(tally, noise, learned.events, alone),
+    )
+    counted = noise * known.level[..., None, :]
+    return counted, np.where(known.rates[..., None], known.correlation, correlation)
+
+
+def rates_sharing(tally: Tally, noise: Array, events: Array, alone: BoolArray) -> common_noise.OfRates:
+    """Return how often the noise of rates counts as long as few seeds have shown ``events`` [...].
+
+    Large tables do not know noise that is shared, and that which goes against each other is known well. In
+    contexts that are ``alone`` [context] none is shared.
+    """
+    told = events.copy()
+    against = common_noise.goes_against(tally, noise)
+    for study in zip(*np.nonzero(np.atleast_1d(~np.isnan(events))), strict=True):
+        at = study if events.ndim else ()
+        if against[at] or not affords_common_noise(tally.count[at]):
+            told[at] = np.nan
+    return common_noise.of_rates(tally, noise, told).but(alone)
 
 
 def shown_share(tally: Tally, learned: PairNoise) -> Array:

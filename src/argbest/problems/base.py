@@ -14,6 +14,7 @@ from argbest.checks import affordable, flag, indifference_zone, interval, real, 
 from argbest.core import goals
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.earlier import Earlier
 from argbest.core.goals import Goal, Limit
 from argbest.core.limits import NONE, BestWithinLimits
 from argbest.core.outcomes import Basis, only_response
@@ -29,6 +30,7 @@ from argbest.problems import labels, units
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
 from argbest.problems.population import DrawsPeople, People
+from argbest.problems.prior_runs import PriorRuns
 from argbest.questions import question as question_of
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ class Problem:
             all other values are refused.
         question (name or question): What is to be chosen (`argbest.questions`); by default the best
             alternative of every context.
+        prior_runs: Runs of earlier sources, as `Study` was given them.
     """
 
     alternatives: Axis
@@ -102,6 +105,7 @@ class Problem:
     reward_range: tuple[float, float] | dict[str, tuple[float, float]] | None  # (0, 1) of a rate
     rate: bool | tuple[str, ...]  # of several responses the names of those that are rates
     question: Any  # what is to be chosen, as it was named: an object of `argbest.questions`
+    prior_runs: PriorRuns | None  # of earlier sources, that a study begins with
 
     def __init__(
         self,
@@ -126,6 +130,7 @@ class Problem:
         reward_range: object = None,
         rate: object = False,
         question: object = None,
+        prior_runs: PriorRuns | None = None,
     ) -> None:
         declared = truth if responses is None and isinstance(truth, Mapping) else responses
         wanted = goals.Wanted.read(goal, limits, price, declared)
@@ -174,6 +179,7 @@ class Problem:
             reward_range=declared_ranges(reward_range, rates, named),
             rate=rates,
             question=question_of(question),
+            prior_runs=prior_runs,
         )
         _ = self.asked  # a question that does not fit the contexts is refused at once
 
@@ -197,6 +203,11 @@ class Problem:
     def shape(self) -> tuple[int, int]:
         """(K, C), the shape of every table."""
         return self.n_alternatives, self.n_contexts
+
+    @property
+    def in_use(self) -> tuple[int, int]:
+        """How many alternatives and contexts are not retired."""
+        return int(self.alternatives.active.sum()), int(self.contexts.active.sum())
 
     @property
     def population(self) -> People | None:
@@ -298,6 +309,37 @@ class Problem:
         _ = other.asked
         return other
 
+    def beginning_with(self, prior_runs: PriorRuns) -> "Problem":
+        """Return the problem with runs of earlier sources, from which a study of it learns too."""
+        other = copy(self)
+        other.__dict__.pop("_separation_of_all", None)
+        other.__dict__.update(prior_runs=prior_runs)
+        return other
+
+    def earlier(self, weights: tuple[float, ...]) -> Earlier | None:
+        """Return what prior runs tell of a weighed sum of the responses; None where they tell nothing."""
+        runs = self.prior_runs
+        if runs is None:
+            return None
+        return runs.of_sum(weights, self._names, self.n_alternatives, self._separation_of_all)
+
+    @cached_property
+    def _separation_of_all(self) -> Array:
+        """Squared distances of the contexts and those of prior runs, [coordinate, all, all]."""
+        if self.prior_runs is None:
+            return self.setting.separation
+        return self.prior_runs.separation(self.contexts, self.bounds)
+
+    def separation_of(self, rows: Axis) -> Array:
+        """Return squared distances of rows from the contexts, [coordinate, row, context].
+
+        Those from the contexts of prior runs follow, where there are such.
+        """
+        found = self.contexts.separation(self.bounds, rows)
+        if self.prior_runs is None:
+            return found
+        return np.concatenate([found, self.prior_runs.contexts.separation(self.bounds, rows)], axis=-1)
+
     @property
     def sign(self) -> int:
         """+1 if larger is better for the user, -1 if smaller is."""
@@ -354,12 +396,17 @@ class Problem:
     def revised(self, alternatives: Axis, contexts: Axis, shares: Array) -> "Problem":
         """Return the problem with rows added at the ends of its table, or retired from it.
 
-        ``shares`` [context] say how much every context counts beside the others; one that is retired counts
-        nothing. Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others
-        is let go of; one noise level of all pairs stays.
+        Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others is let
+        go of; one noise level of all pairs stays.
+
+        Args:
+            alternatives: All alternatives, the new ones last.
+            contexts: All contexts, the new ones last.
+            shares: How much every context counts beside the others, [context]; one that is retired counts
+                nothing.
         """
         other = copy(self)
-        for name in _FOLLOWS_FROM_GOAL:
+        for name in (*_FOLLOWS_FROM_GOAL, "_separation_of_all"):
             other.__dict__.pop(name, None)
         tables = {name: getattr(self, name) for name in ("truth", "truth_se", "noise_sd")}
         shape = len(alternatives), len(contexts)
@@ -821,8 +868,8 @@ def counting(shares: Array, contexts: Axis) -> Array:
         there = contexts.active.astype(float)
     if not there.sum() > 0:
         raise InputError(
-            "all contexts that are left have the weight 0, so that none of them would count. Give others "
-            "another weight first: study.set_weights(...)."
+            "all contexts that are left have the weight 0, so that none of them would count. Give one of "
+            "them another weight first."
         )
     return np.asarray(there / there.sum())
 

@@ -2,7 +2,7 @@
 
 from concurrent.futures import Executor
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from argbest.models.base import Model
 from argbest.options import POLICY, Given
@@ -11,6 +11,9 @@ from argbest.problems.base import Problem, Simulate
 from argbest.storage.base import Storage
 from argbest.study.run_options import OnResult, Progress, RunEnd, Stop
 from argbest.study.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def select(
@@ -41,6 +44,7 @@ def select(
     refit_every: int | str = "auto",
     common_random_numbers: bool = True,
     cost: object = None,
+    prior_runs: "pd.DataFrame | None" = None,
     storage: str | PathLike[str] | Storage | None = None,
     name: str = "study",
     load_if_exists: bool = False,
@@ -103,6 +107,8 @@ def select(
             seed, so that noise which alternatives share cancels.
         cost (table or "measured"): What a replication of each pair costs, [alternative, context], or
             "measured": learned from run times; policies then weigh value per cost.
+        prior_runs (DataFrame): Runs of an earlier source to begin with, a row each: old data, or another
+            version of the simulator; a column "source" names several.
         storage: Where the study is kept: None in memory, a file (SQLite), the URL of a database, or a
             storage.
         name: What tells this study from others in the same storage.
@@ -129,8 +135,8 @@ def select(
     )  # fmt: skip
     study = Study(
         problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,
-        common_random_numbers=common_random_numbers, cost=cost, storage=storage, name=name,
-        load_if_exists=load_if_exists,
+        common_random_numbers=common_random_numbers, cost=cost, prior_runs=prior_runs, storage=storage,
+        name=name, load_if_exists=load_if_exists,
     )  # fmt: skip
     return study.run(
         budget, seconds=seconds, workers=workers, executor=executor, batch=batch, timeout=timeout,

@@ -526,7 +526,8 @@ class View:
         made = tallies.from_observations(where, mean, self.problem.shape, n=n, m2=m2)
         rows = records.rows_until(n_records)
         value = own @ self._ledger.store.values[:, :rows]
-        return replace(made, replications=replace(self.replications[:rows], value=value))
+        shown = replace(self.replications[:rows], value=value)
+        return replace(made, replications=shown, earlier=self.problem.earlier(weights))
 
     @property
     def knowledge(self) -> Knowledge:

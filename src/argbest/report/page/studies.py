@@ -238,7 +238,7 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     problem = study.problem
     rows: list[list[Any]] = [
         ["problem", problem.name],
-        ["size", f"{count(*_in_use(problem.alternatives))}, {count(*_in_use(problem.contexts))}"],
+        ["size", f"{count(problem.in_use[0], 'alternative')}, {count(problem.in_use[1], 'context')}"],
         ["goal", f"{'largest' if problem.sign > 0 else 'smallest'} {problem.subject}"],
         ["policy", _short(text(study.policy))],
         ["model", _short(text(study.model))],
@@ -256,11 +256,6 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     if command:
         rows.append(["command", command])
     return rows
-
-
-def _in_use(axis: Axis) -> tuple[int, str]:
-    """Return how many entries are not retired, and what they are."""
-    return int(axis.active.sum()), axis.kind
 
 
 def _short(description: str) -> str:
