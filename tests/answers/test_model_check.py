@@ -460,7 +460,7 @@ def test_noise_that_alternatives_share_is_no_misfit() -> None:
     assert sum(not check.fits for check in checks) <= stats.binom.isf(1e-6, 40, 0.05)
     assert np.isnan([check.alike_p_value for check in checks]).all()
     assert all(check.contexts["p_value"].isna().all() for check in checks)
-    blind = [checked(each.apart) for each in together]  # the same numbers, taken as independent
+    blind = [checked(each.statistics_alone) for each in together]  # the same numbers, taken as independent
     assert min(check.contexts["p_value"].min() for check in blind) < 1e-3
 
 

@@ -15,7 +15,6 @@ from scipy.special import ndtr
 from argbest import Problem, Study
 from argbest.answers.predicting import posterior, prediction_kit
 from argbest.report.page import write_report
-from argbest.theory import contention
 
 Open = Callable[..., Any]
 PREDICT = "({kit, rows}) => { const p = argbest.predictor(kit); return rows.map((row) => p.at(row)); }"
@@ -134,7 +133,6 @@ def test_the_page_says_where_there_is_no_answer(open_page: Open, tmp_path: Path)
         "body"
     )
     assert "no answer: every alternative failed here" in shown.inner_text("#decisions")
-    assert "no answer: every alternative failed here" in shown.inner_text("#contention")
     shown.select_option("#explore .choice select", index=2)
     shown.locator("#predicted", has_text="no answer").wait_for()
     assert "there is no answer: every alternative failed here." in shown.inner_text("#explore .verdict")
@@ -160,14 +158,3 @@ def test_the_explorer_says_of_a_simulated_context_what_the_tables_say(
         np.testing.assert_allclose(said["probability"], found.best_probability[:, c], atol=1e-6)
         labels = study.problem.alternatives.labels
         assert labels[said["runnerUp"]] == frame["runner_up"][c]
-
-
-@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
-def test_contention_is_that_of_the_theory(page: Any, level: float) -> None:
-    study = line()
-    frame, labels = contention(study, level=level), study.problem.alternatives.labels
-    chance = study.certificate().best_probability
-    for c, expected in enumerate(frame["contenders"]):
-        found = page.evaluate(f"(chance) => argbest.contenders(chance, {level})", chance[:, c].tolist())
-        assert tuple(labels[k] for k in found["who"]) == expected
-        assert found["sum"] == pytest.approx(frame["probability"][c], abs=1e-12)

@@ -125,7 +125,7 @@ def test_with_few_features_predictions_stay_close(
     apart = np.abs(np.sqrt(ours.difference_var(chosen)) - tau)
     assert np.all(apart <= 3 * sds * np.maximum(tau, sd.min()))
     assert isinstance(ours.foundation, ByStructure)
-    assert 0.0 < ours.foundation.missed < sds
+    assert 0.0 < ours.foundation.left_out_share < sds
 
 
 @pytest.mark.parametrize("names", [True, False])

@@ -185,7 +185,7 @@ REFUSED: list[tuple[Callable[[Study], None], str]] = [
     (lambda s: s.add_alternatives([{"servers": 7}], cost=2.0), "has no table of costs"),
     (lambda s: s.add_contexts([{"rate": 9.0}], weights=1.0), "expected none negative and a sum below 1"),
     (lambda s: s.add_contexts([{"rate": 9.0}], weights=[0.1, 0.2]), "Give a weight for every new context"),
-    (lambda s: s.retire(), "name what is to be retired"),
+    (lambda s: s.retire(), "Name an alternative or a context"),
     (lambda s: s.retire(alternative={"servers": 8}), "unknown alternative"),
     (lambda s: s.retire(alternative=[1, 2]), "1 alternative would be left, and a study needs 2 or more"),
     (lambda s: s.retire(context=[1.0, 2.0, 3.0]), "0 contexts would be left, and a study needs 1 or more"),
@@ -218,7 +218,7 @@ def test_a_retired_row_is_neither_enqueued_nor_asked_for() -> None:
         study.ask(1, context="end")
     with pytest.raises(InputError, match="is retired already"):
         study.retire(alternative="bb")
-    with pytest.raises(InputError, match=r"in the study already. It was retired: call study.readmit\("):
+    with pytest.raises(InputError, match="in the study already. It was retired: readmit it"):
         study.add_alternatives(["bb"])
     assert {trial.pair for trial in study.ask(8)} <= {(0, 0), (2, 0)}
 

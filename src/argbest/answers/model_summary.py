@@ -10,7 +10,7 @@ import pandas as pd
 from argbest.answers import people
 from argbest.core import common_noise, priors
 from argbest.core.arrays import Array
-from argbest.core.belief import Belief, missed, shocks_of
+from argbest.core.belief import Belief, left_out_share, shocks_of
 from argbest.core.findings import Findings, Lengthscales
 from argbest.jsonable import table
 from argbest.models.base import findings, troubles, weighs_common_noise
@@ -109,7 +109,7 @@ def _of_sum(view: "View") -> ModelSummary:
     ended = troubles(view.model, view.setting, learned.params)
     more = (
         *_of_sources(view, found),
-        *_of_missed(missed(learned.belief)),
+        *_of_what_is_left_out(left_out_share(learned.belief)),
         *people.left_within_groups(view),
         *ended,
         *_of_common_noise(view),
@@ -262,7 +262,7 @@ def _of_sources(view: "View", found: Findings | None) -> Iterator[str]:
     )
 
 
-def _of_missed(share: float) -> Iterator[str]:
+def _of_what_is_left_out(share: float) -> Iterator[str]:
     """Yield how much a simplification of large tables leaves out, if it is worth a word."""
     if share >= _WORTH_A_WORD:
         yield (

@@ -101,14 +101,14 @@ def fit_map(
 def _seen(tally: Tally, noise: Array, correlation: Array | None) -> SearchData:
     """Return the data in the form that a search takes."""
     if tally.common is None or correlation is None or not correlation.any():
-        return SearchData(tally.apart, noise, None)
+        return SearchData(tally.statistics_alone, noise, None)
     return SearchData(tally, noise, common_noise.rows(tally, noise, correlation))
 
 
 def _table(inputs: Inputs, tally: Tally, noise: Array) -> structured_evidence.ObservedTable:
     """Return the data of one study in the form that structure takes."""
     where = inputs.alternatives, inputs.contexts
-    return structured_evidence.prepare(*where, tally.apart, noise, inputs.n_sources)
+    return structured_evidence.prepare(*where, tally.statistics_alone, noise, inputs.n_sources)
 
 
 Climb = Callable[[Array, int, Array], SearchResult]

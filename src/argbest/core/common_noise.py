@@ -335,12 +335,12 @@ def plausible_of_rates(
     the doubt goes both ways. Where nothing is found to be shared it is as it is ``known``.
     """
     n = len(tables)
-    if not known.found:
-        return OfRates._make(np.repeat(each[None], n, axis=0) for each in known)
-    freedom = float(layout(tally, tables[0]).apart_freedom.sum())
-    rho = plausible(tally, tables, generator, fewer=freedom / events)
-    several = (np.repeat(each[None], n, axis=0) for each in (known.rates, known.found))
-    return OfRates(np.minimum(rho + _doubt(events), 1.0), 1.0 - rho, *several)
+    shared, apart = (np.repeat(each[None], n, axis=0) for each in (known.shared, known.apart))
+    if known.found:
+        freedom = float(layout(tally, tables[0]).apart_freedom.sum())
+        rho = plausible(tally, tables, generator, fewer=freedom / events)
+        shared, apart = np.minimum(rho + _doubt(events), 1.0), 1.0 - rho
+    return OfRates(shared, apart, np.repeat(known.rates, n), np.repeat(known.found, n))
 
 
 def _doubt(events: float) -> float:

@@ -108,7 +108,7 @@ class Features:
         return related @ related.T
 
     @property
-    def missed(self) -> float:
+    def left_out_share(self) -> float:
         """The share of what alternatives have in common that features do not carry from one to another."""
         trend, related = self.by_context[:, : self.n_trend], self.by_context[:, self.n_trend :]
         carried = np.sum(trend**2, axis=1).mean() + self.shared.mean() * np.sum(related**2, axis=1).mean()

@@ -64,7 +64,7 @@ class Tally:
         return replace(self, count=self.count.copy(), mean=self.mean.copy(), m2=self.m2.copy())
 
     @property
-    def apart(self) -> "Tally":
+    def statistics_alone(self) -> "Tally":
         """The same observations by their statistics alone, as if no alternatives shared random numbers."""
         return self if self.replications is None else replace(self, replications=None)
 
@@ -148,7 +148,7 @@ def add(
     the ``replications``, these included, where they are given, and otherwise those that it showed before.
     """
     where = cell(decision, tally.shape)
-    merged = merge(tally.apart[where], Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
+    merged = merge(tally.statistics_alone[where], Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
     count, average, squares = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
     count[where], average[where], squares[where] = merged.count, merged.mean, merged.m2
     kept = tally.replications if replications is None else replications

@@ -352,7 +352,8 @@ class AdditiveGP:
             some = tally[chosen]
             return self._learned_noise(some, setting, self._belief_behind_noise(some, setting, own))
         found = self._learned_noise(tally, setting, self._belief_behind_noise(tally, setting, params))
-        return PairNoise._make(each[None] for each in found)
+        first, level, *others = found
+        return PairNoise(first[None], level[None], *(each[None] for each in others))
 
     def _learned_noise(
         self, tally: Tally, setting: Setting, belief: tuple[Array, Expected] | None

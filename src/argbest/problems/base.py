@@ -868,8 +868,8 @@ def counting(shares: Array, contexts: Axis) -> Array:
         there = contexts.active.astype(float)
     if not there.sum() > 0:
         raise InputError(
-            "all contexts that are left have the weight 0, so that none of them would count. Give others "
-            "another weight first: study.set_weights(...)."
+            "all contexts that are left have the weight 0, so that none of them would count. Give one of "
+            "them another weight first."
         )
     return np.asarray(there / there.sum())
 

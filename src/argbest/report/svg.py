@@ -15,7 +15,7 @@ SHADE, OPEN_MARK = "#2f7fc6", "#d9601a"  # they stand out from white and from bl
 HUES = ("#6babf8", "#e88538", "#5abb90", "#c3629c", "#ffd83e", "#9edfff", "#d8dbdc", "#9b794e")
 _RAMP = ((63, 127, 208), (164, 170, 176), (255, 216, 62))  # of more than these: blue, grey, yellow
 _NIGHT, _DARK_INK = (18, 22, 27), "#101418"  # paper of a dark page; text on bright cells
-_BRIGHT = 0.18  # luminance from which dark text stands out better than light text
+_BRIGHT = 0.169  # luminance from which dark text stands out better than light text
 LETTER, BOLD, LINE = 7.3, 8.1, 16.0  # pixels
 LONGEST_LABEL = 28  # columns of a label: not quite half of the width
 

@@ -73,7 +73,7 @@ class OutcomeTally:
 
     def __init__(self, store: ReplicationStore, problem: Problem, weights: tuple[float, ...]) -> None:
         self._store, self._values, self._weights = store, WeighedColumn(store, weights), weights
-        self._tables, self._earlier = tallies.empty(problem.shape).apart, problem.earlier(weights)
+        self._tables, self._earlier = tallies.empty(problem.shape).statistics_alone, problem.earlier(weights)
         self._live: Tally | None = None  # of all that was told; None: something came after it
         self._given = False  # whether somebody may hold the tables, and expects them to stay as they are
 
@@ -87,7 +87,7 @@ class OutcomeTally:
     @property
     def replications(self) -> Replications:
         """All values told so far, whatever comes later."""
-        return self._store.shown(self._values.values)
+        return self._store.so_far(self._values.values)
 
     @property
     def tally(self) -> Tally:

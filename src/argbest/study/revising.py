@@ -45,7 +45,7 @@ def retiring(journal: "Journal", alternative: object, context: object, *, back: 
     """Return the event that retires alternatives or contexts, or brings retired ones ``back``."""
     problem, ledger = journal.problem, journal.ledger
     if alternative is None and context is None:
-        raise InputError("name what is to be retired: retire(alternative=...) or retire(context=...).")
+        raise InputError("nothing is named. Name an alternative or a context that is to be retired.")
     if context is not None:
         _refuse_population(problem, "readmitted" if back else "retired")
     axes = (
@@ -144,8 +144,8 @@ def _united(own: Axis, other: Axis) -> Axis:
         more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         raise InputError(
             f"the {own.kind} {row}{more} of the stored study is left out. Rows can be added so, not taken "
-            f"away: put it back, or retire it first: study.retire({own.kind}=...), or argbest retire STORAGE "
-            f"--{own.kind} {shlex.quote(row)}."
+            f"away: put it back, or retire it first. On the command line: argbest retire STORAGE "
+            f"--{own.kind} {shlex.quote(row)}"
         )
     new = [i for i, place in enumerate(places) if place < 0]
     return own.joined_by(other.some(new)) if new else own
@@ -162,7 +162,7 @@ def _refuse_old_seeds(journal: "Journal") -> None:
         raise InputError(
             "this study was made by version 0.2 or an older one: its seeds depend on the number of "
             "alternatives and contexts, so that none can be added. Begin a new study with all of them, and "
-            "tell it the runs of this one: study.observations() and study.tell_frame(frame)."
+            "tell it the observations of this one."
         )
 
 
@@ -181,8 +181,7 @@ def refuse_retired(problem: Problem, alternative: int | None, context: int | Non
         if place is not None and place in axis.retired:
             name = axis.labels[place] if axis.named or not axis.columns else axis.item(place)
             raise InputError(
-                f"the {axis.kind} {name!r} is retired, so it is not simulated. "
-                f"Bring it back first: study.readmit({axis.kind}={name!r})."
+                f"the {axis.kind} {name!r} is retired, so it is not simulated. Readmit it first."
             )
 
 
@@ -260,7 +259,7 @@ def _joined_shares(problem: Problem, shares: Array, contexts: Axis, weights: obj
         raise InputError(
             f"got weights {given.tolist()} of new contexts; expected none negative and a sum below 1: each "
             "is its part of the whole, and the other contexts share the rest as before. "
-            "`study.set_weights` sets those of all."
+            "Or set the weights of all contexts."
         )
     return np.concatenate([shares * ((1.0 - given.sum()) / old.sum()), given])
 

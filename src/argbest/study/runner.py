@@ -73,7 +73,7 @@ def run(
         executor, slots = executors.chosen(stack, simulate, resources)
         presence = Presence(slots=slots)
         shared = is_shared(journal.storage)
-        stack.enter_context(presence.shown(journal.storage.greet, patience) if shared else nullcontext())
+        stack.enter_context(presence.announced(journal.storage.greet, patience) if shared else nullcontext())
         total = end.budget or math.ceil(end.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
         report = stack.enter_context(reporter(progress, total, end.done(study._journal.ledger), opening))

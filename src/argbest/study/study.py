@@ -200,8 +200,8 @@ class Study:
             categorical (names of columns): Columns whose numbers are only identifiers.
             bins: Into which groups contexts are put, by column: how many, or where to cut.
             contexts (table): What the answer shall be about, if not the contexts of the runs.
-            unit (text, or dict by name): The unit of the goal, or units by name: of "reward" (the goal), of
-                responses, and of columns.
+            unit (text, or dict by name): The unit of the goal, "minutes", or units by name: of "reward" (the
+                goal), of responses, and of columns of the alternatives and the contexts.
             reward_range (pair, or dict by response): An interval that holds every single reward; values
                 outside it are refused, and `Study.guarantee` then needs no normal rewards.
             rate (bool, or names of responses): Whether every single reward is 0 or 1, so that its mean is a
@@ -674,7 +674,11 @@ class Study:
         return revising.said(before, self.problem)
 
     def repeat(self, change: Revised) -> None:
-        """Make a change of the table that was made in a copy of this study, when it had fewer values."""
+        """Make a change of the table that was made in a copy of this study, when it had fewer values.
+
+        Args:
+            change: The event that the copy stored.
+        """
         self._journal.revise(lambda now: revising.repeated(now, change))
 
     @property

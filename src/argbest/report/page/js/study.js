@@ -5,6 +5,7 @@
 
   const { element, number, rounded, probability, count } = argbest.text;
   const { section, cards, facts, columnsOf, titled, folded } = argbest.sections;
+  const FEW = 5; // failures that are listed unasked
   const FIRST = ["open", "equal", "no feasible alternative", "sure"]; // states in the order of the table
 
   const HELP = {
@@ -325,7 +326,7 @@
         file: "failures.csv",
         filter: true,
       });
-    });
+    }, { open: found.rows.length <= FEW });
   }
 
   function how(data) {
