@@ -25,8 +25,11 @@ test: $(VENV)/.test
 	$(MAKE) --jobs=2 check compiled
 	$(SUITE)
 
+# Then what `make test` tries with few draws (tests/coarse.py), with as many as users get.
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m slow
+	ARGBEST_FINE_TESTS=yes $(BIN)/python -m pytest -n 2 -m "not slow" tests/answers tests/browser tests/report \
+		tests/serve tests/study tests/test_cli*.py tests/test_secrets.py tests/test_several_responses.py
 
 # The tests with other versions, each in an environment of its own: the lowest ones that pyproject.toml
 # allows, and the newest ones with the oldest and the newest Python. PYTHON313=/path/to/python3.13 names one
@@ -59,7 +62,7 @@ fuzz: $(VENV)/.test
 check: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 format: $(VENV)/.test
@@ -77,9 +80,11 @@ bench: $(VENV)/.test
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# The pictures, the live report and the notebook of the docs; Chromium makes those of the report.
+# The pictures, the live report, the terminal and the notebook of the docs; Chromium makes those of the report.
 pictures: $(VENV)/.test
 	$(BIN)/python docs/images/draw.py
+	$(BIN)/python docs/images/brand/draw.py
+	$(BIN)/python docs/images/terminal.py
 	$(BIN)/python tests/notebooks.py docs/tutorial.ipynb docs/tutorial.ipynb
 
 # Every figure and table of the paper, and docs/reproduction.md. PUBLISHED names a file of published curves.

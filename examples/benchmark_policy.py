@@ -41,10 +41,11 @@ def chosen(most_pairs: int) -> list[str]:
 
 def measured(problem: str, replications: int, macroreps: int) -> dict[str, object]:
     """Return a row of the table: the loss of everybody after so many replications, and PCS of the policy."""
-    contenders = [Contender(Optimist(), label="optimist"), "equal", "dvr-loss"]
+    contenders: list[str | Contender] = [Contender(Optimist(), label="optimist"), "equal", "dvr-loss"]
     results = run(Experiment(problem, contenders, replications=replications, macroreps=macroreps, seed=1))
     last = results.summary().groupby("contender", sort=False).tail(1).set_index("contender")
-    return {"problem": problem, **last["eoc"].to_dict(), "PCS of optimist": last["pcs_e"]["optimist"]}
+    losses = {str(name): loss for name, loss in last["eoc"].items()}
+    return {"problem": problem, **losses, "PCS of optimist": last["pcs_e"]["optimist"]}
 
 
 def main(arguments: list[str] | None = None) -> pd.DataFrame:

@@ -39,7 +39,7 @@ class Runs(NamedTuple):
             self.y[known],
             np.ones(known.sum(), bool),
         )
-        return Tally(count, mean, m2, replications=store.shown())
+        return Tally(count, mean, m2, replications=store.so_far())
 
     @property
     def cells(self) -> IntArray:

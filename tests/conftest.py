@@ -2,8 +2,10 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+import coarse
 import pytest
 from hypothesis import settings
 
@@ -20,6 +22,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the cases of a grid to the slow tests that ``fast_cases`` does not name."""
+    left = {item.nodeid.partition("[")[0] for item in items if item.get_closest_marker("fast_cases")}
+    for item in items:
+        if (named := item.get_closest_marker("fast_cases")) is None:
+            continue
+        case = item.nodeid.partition("[")[2].removesuffix("]")
+        if any(fnmatchcase(case, pattern) for pattern in named.args):
+            left.discard(item.nodeid.partition("[")[0])
+        else:
+            item.add_marker(pytest.mark.slow)
+    if left and config.args_source is config.ArgsSource.TESTPATHS:
+        raise pytest.UsageError(f"no case of {', '.join(sorted(left))} is as its fast_cases say")
+
+
 @pytest.fixture(scope="session")
 def reference() -> Path:
     """The folder of published data; it may be missing on a user's machine, never where CI is set."""
@@ -29,6 +47,13 @@ def reference() -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return REFERENCE
+
+
+@pytest.fixture(scope="module")
+def few_draws() -> Iterator[None]:
+    """Answers rest on fewer draws than users get: for tests that hold whatever the figures are."""
+    with coarse.few_draws():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -32,6 +32,7 @@ def test_the_policy_benchmark_prints_a_row_per_policy(capsys: pytest.CaptureFixt
     assert [row.split()[0] for row in rows] == list(registry.POLICIES)
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_answers_prints_a_row_of_each_kind(capsys: pytest.CaptureFixture[str]) -> None:
     load("answers").main(["--side", "6", "--table", "4"])
     rows = capsys.readouterr().out.splitlines()

@@ -33,6 +33,7 @@ BUDGET = {"program": 50, "r": 30, "sumo": 18}
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("kind", example.kinds())
+@pytest.mark.fast_cases("c", "csv", "simpy", "r")
 def test_a_starting_point_runs_as_it_is_to_a_certificate(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

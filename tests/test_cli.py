@@ -20,6 +20,8 @@ from argbest.errors import CompilationNotice
 from argbest.table_files import read_table
 from argbest.texts import chance
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 KEYS = [
     *("name", "goal", "alternatives", "contexts", "weights", "noise_sd", "truth", "truth_se"),
     *("best", "ties", "pcs_ceiling", "gap_over_noise"),
@@ -31,7 +33,7 @@ def call(*arguments: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+def demo(few_draws: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     """The outcome of a small demo, and its folder, which did not exist before."""
     out = tmp_path_factory.mktemp("demo") / "deep" / "folder"
     return call("demo", "--out", str(out), "--budget", "160", "--seed", "3"), out
@@ -122,6 +124,7 @@ def test_a_budget_below_the_initial_design_is_refused_and_leaves_no_folder(tmp_p
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_without_matplotlib_the_frames_are_written_and_a_note_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,8 @@ from argbest.cli import main
 from argbest.texts import chance
 from argbest.theory import contention, forecast
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 WAITING = Path(__file__).resolve().parent.parent / "examples" / "data" / "waiting_times.csv"
 COLUMNS = ("--alternative", "rule", "--context", "arrivals", "--value", "waiting", "--goal", "min")
 

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 from argbest import Study, registry
 from argbest.cli import main
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 def call(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(each) for each in arguments])

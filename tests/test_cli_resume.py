@@ -54,21 +54,12 @@ def place(finished: Path, tmp_path: Path) -> Path:
     [
         ('goal = "min"', 'goal = "max"', 'goal: stored is "min", the file says "max"'),
         ('goal = "min"', "", 'goal: stored is "min", the file says "max"'),
-        ("[1, 2]", "[1, 2, 3]", "the number of alternatives: stored is 4, the file says 6"),
-        (
-            "[1, 2]",
-            "[1, 3]",
-            'number 3 of the alternatives: stored is {"servers": 2, "shift": "day"}, '
-            'the file says {"servers": 3, "shift": "day"}',
-        ),
         (
             "grid.shift",
             "grid.turn",
             "columns of alternatives: stored is servers, shift, the file says servers, turn",
         ),
-        ('"low", "high"', '"high", "low"', 'number 1 of the contexts: stored is "low", the file says "high"'),
         ('goal = "min"', 'goal = "min"\nrate = true', "rate: stored is null, the file says true"),
-        ("weights = [1, 3]", "", "weights: stored is [0.25, 0.75], the file says [0.5, 0.5]"),
         ('policy = "equal"', "", "policy: stored is Equal(), the file says DVRLoss("),
         ('"independent"', '"gp"', "model: stored is Independent("),
         ("seed = 7", "seed = 8", "seed: stored is 7, the file says 8"),

@@ -28,6 +28,8 @@ from argbest.models.gp import GP
 from argbest.study import learning
 from argbest.studyfile import read
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 SHELL = ["/bin/sh", "-c", "echo $(($1 % 100)).5", "sh", "{seed}", "{alternative}", "{context}"]
 
 

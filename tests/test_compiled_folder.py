@@ -228,6 +228,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("kind", ["nbi", "nbc", "json"])
+@pytest.mark.fast_cases("nbi-truncated", "nbc-garbage", "json-empty", "nbc-missing", "json-a directory")
 def test_damaged_files_are_compiled_anew_and_healed(folder: Path, kind: str, damage: str) -> None:
     assert notices() == [COMPILED]
     files = list(kept(folder).rglob(f"*.{kind}"))
@@ -334,6 +335,7 @@ def test_files_that_the_system_does_not_let_grow_do_no_harm(tmp_path: Path, fold
     assert not list(folder.glob("*/argbest-*"))
 
 
+@pytest.mark.slow
 def test_two_kinds_of_processors_share_a_folder(tmp_path: Path, folder: Path) -> None:
     kinds: tuple[dict[str, str], ...] = ({}, {"NUMBA_CPU_NAME": "generic"})
     for kind in kinds:

@@ -42,11 +42,16 @@ PROGRAMS: dict[str, Mapping[str, click.Command]] = {
 SOURCES = sorted((pages.ROOT / "src").rglob("*.py"))
 
 
+DEAR = ("choosing", "large", "pictures")  # pages whose code is run by the slow tests
+
+
 def of(page: Path) -> str:
     return str(page.relative_to(pages.ROOT))
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=of)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page.stem in DEAR)) for page in WITH_CODE], ids=of
+)
 def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     with pages.at(tmp_path) as run:
         for block in pages.blocks(page):

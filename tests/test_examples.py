@@ -192,6 +192,17 @@ def test_a_policy_of_ones_own_is_checked_and_beats_equal_allocation(
     assert "least opportunity cost on newsvendor" in printed
 
 
+def test_the_policy_of_somebody_else_meets_the_test_bed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = example("benchmark_policy")
+    names = found["chosen"](200)
+    assert {"branin@1", "queue-staffing@1", "covid-regional@1"} <= set(names)
+    assert not {"call-centre@1", "flow-line@1"} & set(names)  # limits, and too many pairs
+    table = found["main"](["branin@1", "classical@1", "--replications", "30", "--macroreps", "4"])
+    assert table["problem"].tolist() == ["branin@1", "classical@1"]
+    assert (table[["optimist", "equal", "dvr-loss"]] >= 0).all(axis=None)
+    assert "least loss, of 2:" in capsys.readouterr().out
+
+
 def test_the_runs_of_a_csv_file_are_read_and_the_next_ones_placed(capsys: pytest.CaptureFixture[str]) -> None:
     example("posthoc_csv")["main"](["--next", "12"])
     printed = capsys.readouterr().out

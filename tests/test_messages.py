@@ -36,6 +36,7 @@ IN_PYTHON_ALONE = {
     ),
     *("check_population(people=...)", "check_population()", "predict(people)"),
     "study.readmit",
+    "take_over(problem)",
     "tell(trial, mean=a, variance=b, n=c)",
     "Problem(..., reward_range=(0, 1)",  # beside what to write in a study file
     "Problem(..., truth=[alternative][context], noise_sd=number or table)",

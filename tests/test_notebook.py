@@ -78,6 +78,7 @@ def pixels(png: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("source", list(SEMICOLONS))
+@pytest.mark.slow
 def test_a_cell_shows_its_pictures_once_and_in_order_even_after_a_semicolon(
     drawn: dict[str, list[Any]], source: str
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_cell_shows_its_pictures_once_and_in_order_even_after_a_semicolon(
             assert size == pixels(heights[name][0]["image/png"])
 
 
+@pytest.mark.slow
 def test_pictures_have_twice_the_pixels_of_their_size(drawn: dict[str, list[Any]]) -> None:
     ((data, metadata),) = drawn["study.plot();"]
     wide, high = pixels(data["image/png"])

@@ -19,6 +19,8 @@ from argbest.storage.opening import concealed, open_storage, shown
 from argbest.storage.place import place
 from argbest.storage.sql import SQLStorage
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 __all__ = ["postgres"]
 
 SECRETS = ("s3cr@t", "s3cr%40t")  # as it is, and as it stands in a URL
@@ -123,7 +125,7 @@ def test_no_command_shows_what_it_cannot_understand(command: str, where: str) ->
     assert result.exit_code == 2, result.output
 
 
-@pytest.mark.parametrize("spelling", mostly_slow(SPELLINGS[:4], fast=SPELLINGS[2:4]))
+@pytest.mark.parametrize("spelling", mostly_slow(SPELLINGS[:4], fast=SPELLINGS[2:3]))
 def test_no_command_shows_the_password_when_it_works(
     spelling: str, postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,8 @@ from argbest.simulators.function import Function
 from argbest.simulators.program import Program
 from argbest.studyfile import read
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 PLANS, ARRIVALS = ["cheap", "dear"], [1, 5]
 WANTED: dict[str, Any] = {"goal": "min cost", "limits": ["late <= 0.1"]}
 TOLD = ["trial", "alternative", "context", "seed", "cost", "late"]
@@ -122,6 +124,7 @@ def test_batched_and_vectorised_simulators_tell_the_same(simulate: Any, batch: i
 
 
 @pytest.mark.parametrize("printed", PRINTED)
+@pytest.mark.fast_cases("lines")
 def test_a_program_tells_the_same(printed: str, serial: pd.DataFrame) -> None:
     found = a_study(program(printed)).run(12).observations()
     pd.testing.assert_frame_equal(found[TOLD], serial[TOLD][:12])

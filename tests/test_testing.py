@@ -34,6 +34,7 @@ CLAIMS = {
 
 
 @pytest.mark.parametrize("name", registry.POLICIES)
+@pytest.mark.fast_cases("gp-c-ocba", "ikg", "dvr-loss", "c-ocba", "ts", "equal")
 def test_every_shipped_policy_conforms(name: str) -> None:
     claims = CLAIMS.get(name, testing.EVERY_INVARIANCE)
     shape = SHAPES.get(name, (4, 3))

@@ -69,6 +69,7 @@ def test_no_digit_before_the_point_of_a_number_is_lost() -> None:
     assert number(float("inf")) == "inf"
 
 
+@pytest.mark.slow
 def test_no_probability_that_data_tell_is_written_as_certain() -> None:
     assert [chance(p) for p in (1.0, 0.9995, 0.9994, 0.5)] == [">0.999", ">0.999", "0.999", "0.500"]
     assert [chance(p) for p in (0.0006, 0.0004, 0.0)] == ["0.001", "<0.001", "0.000"]

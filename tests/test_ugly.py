@@ -42,6 +42,9 @@ def simulated(problem: Problem, k: int, c: int, runs: int) -> Array:
 
 
 @pytest.mark.parametrize("name", EVERY)
+@pytest.mark.fast_cases(
+    "cure", "clinics", "claims", "lognormal", "newsvendor", "defects", "rounded", "oven", "on-time", "loans"
+)
 def test_truth_and_noise_agree_with_simulation(name: str) -> None:
     """Means are within 4.5 standard errors.
 
@@ -100,6 +103,7 @@ def test_fresh_problems_have_the_sizes_and_stakes_of_real_studies() -> None:
 
 
 @pytest.mark.parametrize("name", FRESH)
+@pytest.mark.fast_cases("packets", "on-time", "oven")
 def test_alternatives_of_a_context_share_random_numbers(name: str) -> None:
     """Two of them are correlated, and differ by more than a constant.
 

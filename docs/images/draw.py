@@ -128,16 +128,19 @@ def screens(page: Path) -> None:
     path = os.environ.get("ARGBEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        for name, width, height, part in (
-            ("answer", 1100, 560, ""),
-            ("decisions", 1100, 900, "#decisions"),
-            ("any_context", 1100, 900, "#explore"),
-            ("narrow", 400, 800, ""),
+        for name, width, height, part, question in (
+            ("answer", 1100, 640, "", ""),
+            ("chooser", 1100, 900, "#choices", "rule"),
+            ("decisions", 1100, 900, "#decisions", ""),
+            ("any_context", 1100, 900, "#explore", ""),
+            ("narrow", 400, 800, "", ""),
         ):
             for scheme, end in SCHEMES.items():
                 opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
                 opened.goto(page.resolve().as_uri())
                 opened.wait_for_selector("#how")
+                if question:
+                    opened.get_by_role("radio", name=question, exact=True).check()
                 shown = opened.locator(part) if part else opened
                 shown.screenshot(path=page.with_name(f"{name}{end}.png"))
         with tempfile.TemporaryDirectory() as folder:

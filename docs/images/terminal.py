@@ -108,13 +108,13 @@ def svg(command: str, lines: list[Line], total: float) -> str:
         kept = "" if end >= total else ' class="passing"'
         y = _TOP + (row + 1) * _HEIGHT
         texts.append(f'<text id="t{i}"{kept} x="{_LEFT}" y="{y}">{html.escape(text)}</text>')
-    rules.append("@media (prefers-reduced-motion: reduce){text{animation:none!important}.passing{opacity:0}}")
+    rules.append("@media (prefers-reduced-motion: reduce){text{animation:none!important}}")
     font = "font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img">',
             f"<title>{html.escape(command)} in a terminal</title>",
-            f"<style>text{{white-space:pre;fill:#e6e9ef}}{''.join(rules)}</style>",
+            f"<style>text{{white-space:pre;fill:#e6e9ef}}.passing{{opacity:0}}{''.join(rules)}</style>",
             f'<rect width="{width:.0f}" height="{height}" rx="8" fill="#1f2430"/>',
             *(f'<circle cx="{20 + 18 * i}" cy="16" r="5" fill="#4b5263"/>' for i in range(3)),
             f'<g {font} font-size="14" xml:space="preserve">',

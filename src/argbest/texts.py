@@ -44,6 +44,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{max(digits, whole)}g}"
 
 
+def with_unit(text: str, unit: str) -> str:
+    """Return a number with its unit behind it, if it has one: "2.8 minutes"."""
+    return f"{text} {unit}" if unit else text
+
+
 def chance(p: float) -> str:
     """Return a probability with three digits; what data tell is never written as certain."""
     if p >= 0.9995:

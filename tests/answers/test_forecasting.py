@@ -12,6 +12,8 @@ from argbest.answers import forecasting
 from argbest.answers.forecasting import Forecast
 from argbest.texts import chance
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 def begun(budget: int = 60, **options: object) -> Study:
     return Study(small_problems.table(), seed=1, initial=2, **options).run(budget)  # type: ignore[arg-type]
@@ -36,6 +38,7 @@ def test_a_forecast_begins_at_the_certificate_and_rises(policy: str) -> None:
     assert (found.curve["low"] <= found.curve["high"]).all()
 
 
+@pytest.mark.slow
 def test_more_takes_longer_and_the_same_study_says_the_same() -> None:
     study = begun()
     low, high = study.forecast(0.98), study.forecast(0.995)
@@ -45,6 +48,7 @@ def test_more_takes_longer_and_the_same_study_says_the_same() -> None:
     assert (again.low, again.replications, again.high) == (high.low, high.replications, high.high)
 
 
+@pytest.mark.slow
 def test_the_worst_context_takes_longer_and_an_indifference_zone_less() -> None:
     study = begun()
     usual = study.forecast(0.99).replications

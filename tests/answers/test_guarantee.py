@@ -266,6 +266,7 @@ def test_a_run_ends_as_soon_as_every_context_is_certified(contexts: str) -> None
     assert np.all(TRUTH.max(axis=0) - TRUTH[chosen, range(4)] <= 0.8)
 
 
+@pytest.mark.slow
 def test_every_context_by_itself_takes_fewer_replications_than_all_at_once() -> None:
     spent = [
         Study(problem(gaussian), seed=2, policy="ocba", **APART)

@@ -14,6 +14,8 @@ from argbest.core.belief import best
 from argbest.engine import step
 from argbest.study.learning import integrated_by_seed
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 def looks(shape: tuple[int, int], told: Sequence[tuple[int, ...]], points: int) -> list[int]:
     """Checkpoints of records (alternative, context) of one replication, or with a number of them."""
@@ -51,6 +53,7 @@ def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
         assert row["eoc"] == pytest.approx(sure.expected_loss(selected).mean(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_hold_nine_draws_of_ten() -> None:
     study = Study(small_problems.table(), initial=2).run(50)
     last = overview.history(study.view()).iloc[-1]
@@ -70,6 +73,7 @@ def test_intervals_hold_nine_draws_of_ten() -> None:
         assert np.mean(values) == pytest.approx(exact, abs=5 * np.std(values) / np.sqrt(n))
 
 
+@pytest.mark.slow
 def test_smaller_is_better_gives_the_same_course() -> None:
     one = Study(small_problems.table(), initial=2).run(50)
     other = Study(small_problems.table(goal="min"), initial=2)

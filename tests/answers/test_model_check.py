@@ -440,6 +440,7 @@ def test_with_common_noise_z_scores_are_those_of_the_dense_inverse() -> None:
     assert check.pairs["influence"][0] == pytest.approx(moved[1:].max(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_with_common_noise_that_is_known_a_model_that_holds_is_seldom_doubted() -> None:
     """60 studies; at the promised 5 % more than 14 doubts have a probability below 1e-6."""
     rng = np.random.default_rng(12)
@@ -459,7 +460,7 @@ def test_noise_that_alternatives_share_is_no_misfit() -> None:
     assert sum(not check.fits for check in checks) <= stats.binom.isf(1e-6, 40, 0.05)
     assert np.isnan([check.alike_p_value for check in checks]).all()
     assert all(check.contexts["p_value"].isna().all() for check in checks)
-    blind = [checked(each.apart) for each in together]  # the same numbers, taken as independent
+    blind = [checked(each.statistics_alone) for each in together]  # the same numbers, taken as independent
     assert min(check.contexts["p_value"].min() for check in blind) < 1e-3
 
 
@@ -550,6 +551,7 @@ def test_a_jump_of_all_alternatives_is_told_of_all_and_turns_with_the_goal() -> 
     np.testing.assert_allclose(down.steps["z"], -up.steps["z"])
 
 
+@pytest.mark.slow
 def test_tests_of_jumps_are_standard_normal_where_the_model_holds() -> None:
     """2,000 draws with the model's own correlation: Bonferroni's 5 % may not be exceeded by three sigmas."""
     tally, belief, related, draws = drawn_scores()

@@ -14,6 +14,7 @@ def doubts(family: Family, seeds: range, *, adaptive: bool, named: bool = False)
 
 
 @pytest.mark.parametrize("family", MISFITS)
+@pytest.mark.fast_cases("zero_or_one", "rarely_a_loss")
 def test_misfits_are_found(family: Family) -> None:
     """Of four studies two; two of them have common random numbers."""
     assert doubts(family, range(100, 104), adaptive=False) >= 2

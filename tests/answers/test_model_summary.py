@@ -207,7 +207,7 @@ def test_plain_values_are_json_with_none_for_what_is_not_a_number(said: ModelSum
 def test_what_a_simplified_model_leaves_out_is_told(
     share: float, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(AdditiveBelief, "missed", share)
+    monkeypatch.setattr(AdditiveBelief, "left_out_share", share)
     words = str(Study(small_problems.numbered(), seed=1).run(60).model_summary())
     assert ("model was simplified" in words) == bool(told)
     assert told in words

@@ -15,6 +15,8 @@ from argbest.report import wording
 from argbest.report.page.studies import payload
 from argbest.theory import contention
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 CONTEXTS = [0.0, 1.0, 2.0, 3.0]
 
 
@@ -37,6 +39,7 @@ MODELS = ["additive-gp", "gp", "independent"]
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("common", [False, True])
+@pytest.mark.fast_cases("True-additive-gp", "False-gp")
 def test_the_selected_is_as_likely_the_best_in_every_table(model: str, common: bool) -> None:
     one = study(model, common=common)
     frame, certificate = one.selection(), one.certificate()

@@ -11,6 +11,8 @@ from argbest.answers.people import Average
 from argbest.report.notebook import of_study
 from argbest.report.page.studies import payload
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 DRUGS = ["none", "aspirin", "statin"]
 
 

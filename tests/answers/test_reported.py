@@ -71,6 +71,7 @@ def successes(goal: str = "max", model: str = "gp", **options: Any) -> Study:
 @pytest.mark.parametrize("goal", ["max", "min"])
 @pytest.mark.parametrize("options", [{}, {"rate": True}], ids=str)
 @pytest.mark.parametrize("model", ["gp", "linear", "independent"])
+@pytest.mark.fast_cases("gp-{}-max", "linear*True*min", "independent-{}-min")
 def test_means_of_a_rate_are_reported_within_0_and_1(goal: str, model: str, options: dict[str, Any]) -> None:
     study, free = successes(goal, model, **options), successes(goal, model, reward_range=(-9, 9))
     assert study.rate

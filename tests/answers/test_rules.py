@@ -19,6 +19,8 @@ from argbest.core.questions.trees import Condition, Leaf, Split, _between
 from argbest.errors import InputError
 from argbest.problems.axis import Axis
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 UGLY = ['it\'s "A"', "B\nsecond line", "=1+1", "{C}\\n"]
 
 

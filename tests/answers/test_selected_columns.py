@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from argbest import InputError, Problem, Study
 from argbest.cli import main
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 STAFF = [{"servers": s, "beds": b, "night": s > 3} for s in (2, 5) for b in (10.5, 20.0)]
 
 

@@ -261,6 +261,7 @@ LAWS = {
 
 
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.fast_cases("rare")
 def test_normal_sequences_rarely_certify_what_breaks_a_limit(law: str) -> None:
     """The hardest truth: all tie at the bound but one that just breaks it. 120 runs of 150 at alpha 0.2.
 
@@ -277,6 +278,7 @@ def test_normal_sequences_rarely_certify_what_breaks_a_limit(law: str) -> None:
     assert alarms <= 39
 
 
+@pytest.mark.slow
 def test_betting_sequences_rarely_certify_a_rate_beyond_its_bound() -> None:
     """Rates just above 5 %: none keeps the limit; 120 runs of 300 at alpha 0.2, as above."""
     problem = Problem(
@@ -338,6 +340,7 @@ def test_zeros_and_ones_that_nobody_declared_have_no_bound_and_a_note_says_why()
     assert any("declare rate=['late']" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_the_guarantee() -> None:
     study = Study(clinic_problem(), seed=5, initial=6, common_random_numbers=False)
     study.run(900, stop=GuaranteedPCS(0.2, contexts="each"))
@@ -365,6 +368,7 @@ UGLY: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", UGLY)
+@pytest.mark.fast_cases("nothing is feasible", "a limit on a sum", "a goal that ties")
 def test_odd_limits_are_answered_everywhere(case: str) -> None:
     def simulate(plan: str, hour: int, seed: int) -> dict[str, float]:
         return {**clinic(plan, hour, seed), "zero": 0.0}

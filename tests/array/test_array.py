@@ -168,6 +168,31 @@ def test_a_file_changed_by_somebody_else_is_left_alone_and_the_copy_rescued(tmp_
     assert Study.load(home).n_replications == 22
 
 
+def test_rows_added_to_the_file_meanwhile_reach_the_coordinator(tmp_path: Path) -> None:
+    home = tmp_path / "study.db"
+    a_study(home).run(12).close()
+    (tmp_path / "elsewhere").mkdir()
+    copy = WorkingCopy(home, tmp_path / "elsewhere")
+    running = Study.load(copy.path)
+    running.run(16)
+    outside = Study.load(home)
+    new = 4
+    outside.add_alternatives([new])
+    outside.retire(alternative=outside.problem.alternatives.item(0))
+    outside.close()
+    copy.publish()
+    assert running.refresh().problem.alternatives.labels[-1] == new  # one refresh later
+    assert len(running.retired["alternatives"]) == 1
+    assert running.view().separations.generations.added[0].seen == tuple(
+        running.view()._ledger.replications[:-1].max(axis=0).tolist()
+    )  # what the coordinator knew by then
+    running.run(20).close()
+    copy.publish()
+    published = Study.load(home)
+    assert published.n_replications == 20
+    assert published.problem.alternatives.labels[-1] == new
+
+
 def test_what_stands_beside_the_file_of_a_killed_run_is_taken_along(tmp_path: Path) -> None:
     home = tmp_path / "study.db"
     study = a_study(home).run(12)

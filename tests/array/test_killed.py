@@ -82,6 +82,7 @@ def assert_the_same_replications(found: Study, whole: Study) -> None:
     assert tables[0].to_dict("list") == tables[1].to_dict("list")
 
 
+@pytest.mark.slow
 def test_ten_tasks_and_a_coordinator_killed_at_random_lose_nothing(tmp_path: Path) -> None:
     found = killed_at_random(tmp_path, EQUAL, budget=60, first=6, tasks=10, kills=10, coordinators=1)
     assert_the_same_replications(found, the_study(value, EQUAL, 60).run(60))

@@ -19,6 +19,11 @@ def chromium_path() -> str | None:
     return named or next(filter(None, map(shutil.which, NAMES)), None)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _few_draws(few_draws: None) -> None:
+    """All pages rest on few draws."""
+
+
 @pytest.fixture(autouse=True)
 def _few_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     list_few(monkeypatch)

@@ -15,7 +15,6 @@ from scipy.special import ndtr
 from argbest import Problem, Study
 from argbest.answers.predicting import posterior, prediction_kit
 from argbest.report.page import write_report
-from argbest.theory import contention
 
 Open = Callable[..., Any]
 PREDICT = "({kit, rows}) => { const p = argbest.predictor(kit); return rows.map((row) => p.at(row)); }"
@@ -62,12 +61,14 @@ def assert_as_predicted(
 
 
 @pytest.mark.parametrize("model", mostly_slow(MODELS, fast=MODELS[::2]), ids=str)
+@pytest.mark.fast_cases("additive-gp", "independent")
 def test_predictions_of_every_model_are_the_library_s(page: Any, model: Named) -> None:
     for study in (line(model), mixed(model), line(model, names=True)):
         assert_as_predicted(page, study, listed(study, 12))
 
 
 @pytest.mark.parametrize("model", ["gp", "additive-gp", "linear"])
+@pytest.mark.fast_cases("gp", "linear")
 def test_between_listed_contexts_the_page_interpolates(
     page: Any, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +108,7 @@ def failed(model: Named, failing: list[tuple[int, int]]) -> Study:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.fast_cases("gp", "additive-gp")
 def test_what_is_ruled_out_is_not_selected_in_the_page_either(page: Any, model: Named) -> None:
     study = failed(model, [(3, c) for c in range(5)] + [(0, 1)])
     rows = [{"x": x} for x in (0.0, 2.0, 3.0, 7.0, 10.0)]
@@ -131,7 +133,6 @@ def test_the_page_says_where_there_is_no_answer(open_page: Open, tmp_path: Path)
         "body"
     )
     assert "no answer: every alternative failed here" in shown.inner_text("#decisions")
-    assert "no answer: every alternative failed here" in shown.inner_text("#contention")
     shown.select_option("#explore .choice select", index=2)
     shown.locator("#predicted", has_text="no answer").wait_for()
     assert "there is no answer: every alternative failed here." in shown.inner_text("#explore .verdict")
@@ -157,14 +158,3 @@ def test_the_explorer_says_of_a_simulated_context_what_the_tables_say(
         np.testing.assert_allclose(said["probability"], found.best_probability[:, c], atol=1e-6)
         labels = study.problem.alternatives.labels
         assert labels[said["runnerUp"]] == frame["runner_up"][c]
-
-
-@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
-def test_contention_is_that_of_the_theory(page: Any, level: float) -> None:
-    study = line()
-    frame, labels = contention(study, level=level), study.problem.alternatives.labels
-    chance = study.certificate().best_probability
-    for c, expected in enumerate(frame["contenders"]):
-        found = page.evaluate(f"(chance) => argbest.contenders(chance, {level})", chance[:, c].tolist())
-        assert tuple(labels[k] for k in found["who"]) == expected
-        assert found["sum"] == pytest.approx(frame["probability"][c], abs=1e-12)

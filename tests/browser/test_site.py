@@ -9,6 +9,7 @@ import pytest
 from watching import PATIENCE
 
 Open = Callable[..., Any]
+pytestmark = pytest.mark.slow  # `make test` builds the pages once, in tests/test_docs.py
 
 
 @pytest.fixture(scope="module")

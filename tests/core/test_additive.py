@@ -92,6 +92,7 @@ def test_nothing_observed_leaves_the_prior() -> None:
 
 
 @pytest.mark.parametrize("names", [False, True])
+@pytest.mark.fast_cases("True")
 def test_the_optimum_is_as_good_as_a_multi_start_search(names: bool) -> None:
     """On 20 data sets of each kind (`pytest -rP`)."""
     found = margins(20, names=names)

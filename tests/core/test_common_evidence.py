@@ -43,7 +43,7 @@ def test_the_evidence_is_that_of_all_observations_with_their_joint_covariance(na
 
 def test_without_correlation_the_evidence_is_the_one_of_cell_means() -> None:
     one, case, theta = cases(5, names=True)
-    plain = additive.log_evidence(one.inputs(), case.tally.apart, case.noise, one.prior(), theta)
+    plain = additive.log_evidence(one.inputs(), case.tally.statistics_alone, case.noise, one.prior(), theta)
     none = np.zeros(one.shape[1])
     for ours, theirs in zip(
         additive.log_evidence(one.inputs(), case.tally, case.noise, one.prior(), theta, none),

@@ -93,7 +93,7 @@ def test_the_correlation_is_capped_and_nothing_is_seen_in_independent_or_few_rep
     assert not common_noise.estimate(alone.tally, alone.noise).any()
     against = common_cases.balanced(rng, (4, 1), 2, -0.05)
     assert np.all(common_noise.estimate(against.tally, against.noise) >= 0)
-    assert not common_noise.estimate(same.tally.apart, same.noise).any()
+    assert not common_noise.estimate(same.tally.statistics_alone, same.noise).any()
 
 
 def test_alternatives_that_go_against_each_other_are_told_from_chance() -> None:

@@ -34,6 +34,7 @@ def drawn_regrets(belief: AdditiveBelief, n: int = 20_000) -> tuple[Array, Array
 
 
 @pytest.mark.parametrize(("observed", "spread"), [(80, 2.0), (160, 3.0)])
+@pytest.mark.fast_cases("80*")
 def test_of_very_many_alternatives_the_likeliest_say_what_draws_of_all_say(
     observed: int, spread: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +106,7 @@ def test_policies_need_no_table_of_all_pairs(policy: Policy, k: int, c: int) -> 
     pytest.param(IKG(), 150, 16, marks=pytest.mark.slow),
     pytest.param(LEVI(), 2400, 1, marks=pytest.mark.slow),
 ])  # fmt: skip
+@pytest.mark.fast_cases("policy1*")
 def test_policies_that_look_at_every_pair_do_so_some_at_a_time(policy: Policy, k: int, c: int) -> None:
     """All at once would be 46 MB."""
     where, tally, belief = study(k, c, 30)

@@ -32,6 +32,7 @@ def random_theta(rng: np.random.Generator, prior: priors.Hyperprior) -> Array:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("preset", priors.PRIORS)
+@pytest.mark.fast_cases("paper-rbf", "modern-matern52", "none-matern12")
 def test_the_value_is_the_dense_one(kernel: str, preset: str) -> None:
     rng = np.random.default_rng(4)
     for _ in range(20):

@@ -50,6 +50,7 @@ def independent_optimum(data: oracles.Data, prior: priors.Hyperprior, rng: np.ra
 @pytest.mark.parametrize(
     ("preset", "missed", "worst"), [("paper", 0.03, 0.3), ("modern", 0.04, 1.5), ("none", 0.15, 6.0)]
 )
+@pytest.mark.fast_cases("paper*")
 def test_the_optimum_is_as_good_as_a_multi_start_search(
     preset: str, missed: float, worst: float, sets: int
 ) -> None:

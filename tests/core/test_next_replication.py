@@ -465,7 +465,7 @@ def test_the_papers_model_learns_each_alternative_by_itself_and_conditions_on_al
     case = common_cases.balanced(np.random.default_rng(2), (4, 5), 4, 0.8)
     x = np.linspace(0, 1, 5)
     setting = Setting(np.full(5, 0.2), (x[:, None] - x)[None] ** 2, np.ones(5, bool))
-    params, alone = GP().fit(case.tally, setting), GP().fit(case.tally.apart, setting)
+    params, alone = GP().fit(case.tally, setting), GP().fit(case.tally.statistics_alone, setting)
     np.testing.assert_array_equal(params.theta, alone.theta)
     assert params.correlation is not None
     assert np.all(params.correlation > 0.4)
@@ -473,5 +473,5 @@ def test_the_papers_model_learns_each_alternative_by_itself_and_conditions_on_al
     np.testing.assert_array_equal(again.theta, params.theta)
     belief = GP().posterior(case.tally, setting, params)
     chosen = best(belief)
-    plain = GP().posterior(case.tally.apart, setting, alone)
+    plain = GP().posterior(case.tally.statistics_alone, setting, alone)
     assert belief.difference_var(chosen).sum() < 0.6 * plain.difference_var(chosen).sum()

@@ -36,6 +36,7 @@ def evidence(x: Array, m: float, prior: float) -> float:
 
 
 @pytest.mark.parametrize(("n", "prior"), [(2, 1.0), (4, 0.5), (5, 3.0)])
+@pytest.mark.fast_cases("4*")
 def test_the_evidence_is_the_mixture_of_likelihood_ratios(n: int, prior: float) -> None:
     x = np.random.default_rng(n).normal(0.7, 1.0, n)
     assert evidence(x, 0.0, prior) == pytest.approx(mixture(x, prior), rel=1e-6)
@@ -72,6 +73,7 @@ def looks_in_loops(x: Array) -> tuple[list[bool], list[bool], list[float]]:
 
 
 @pytest.mark.parametrize("law", ["normal", "exponential", "rounded", "constant", "disaster"])
+@pytest.mark.fast_cases("rounded", "disaster")
 def test_looks_at_every_length_are_those_of_the_values_up_to_it(law: str) -> None:
     x = np.random.default_rng(1).normal(5.0, 2.0, (3, 70))
     if law == "exponential":

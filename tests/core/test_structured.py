@@ -105,6 +105,7 @@ def test_with_few_features_the_evidence_is_that_of_the_covariance_they_define(ki
 
 @pytest.mark.parametrize("most", [None, 6])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.fast_cases("mixed-6", "names-None", "numbers-6")
 def test_the_gradient_is_that_of_differences_with_landmarks_held_fixed(kind: str, most: int | None) -> None:
     for seed in range(3):
         one = study(kind, 10 + seed)

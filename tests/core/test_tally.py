@@ -158,7 +158,7 @@ def test_a_store_shows_single_values_in_their_order_and_which_of_them_are_shared
     store, earlier = ReplicationStore(common=True), []
     for i, (k, c, y) in enumerate(observations):
         store.append(k, c, -1 if kinds[i] == "summary" else i, y, shared=kinds[i] == "shared")
-        earlier.append(store.shown())
+        earlier.append(store.so_far())
     for n, shown in enumerate(earlier, start=1):  # what was shown before stays what it was
         tally = Tally(*np.zeros((3, *SHAPE)), replications=shown)
         told = list(zip(observations[:n], kinds, strict=False))
@@ -180,9 +180,9 @@ def test_rows_added_at_once_are_those_added_one_by_one() -> None:
     for some in (slice(0, 7), slice(7, 7), slice(7, 40)):
         at_once.extend(k[:, some], c[:, some], number[:, some], values[..., some], shared[:, some])
     np.testing.assert_array_equal(at_once.values, one_by_one.values)
-    for ours, theirs in zip(at_once.shown().parts, one_by_one.shown().parts, strict=True):
+    for ours, theirs in zip(at_once.so_far().parts, one_by_one.so_far().parts, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(at_once.shown().shared, shared)
+    np.testing.assert_array_equal(at_once.so_far().shared, shared)
 
 
 def test_a_weighed_column_is_the_sum_whenever_somebody_looks() -> None:
@@ -222,8 +222,8 @@ def test_single_values_of_studies_side_by_side() -> None:
         assert rows(many[i]) == expected[i]
     some = many[np.array([False, True, True])]
     assert [rows(some[i]) for i in range(2)] == expected[1:]
-    assert many.apart.single is None
-    assert many.apart[:, 0].shape == (3, 3)
+    assert many.statistics_alone.single is None
+    assert many.statistics_alone[:, 0].shape == (3, 3)
 
 
 def test_the_opposite_sign_turns_single_values_too() -> None:

@@ -80,6 +80,16 @@ def every_problem() -> Iterator[Any]:
 
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize(("problem", "common"), list(every_problem()))
+@pytest.mark.fast_cases(
+    "branin*",
+    "classical*",
+    "newsvendor*",
+    "metric-draws*",
+    "queue-staffing-own*",
+    "serial-inventory-shared*",
+    "flow-line-shared*",
+    "most-probable-best-own*",
+)
 def test_an_experiment_decides_as_live_studies_do(problem: str, common: bool) -> None:
     which = slice(int(common), int(common) + 1)  # the first of both, or the second
     compare(problem, "dvr-loss", common=common, replications=8 if problem in LARGE else 4, live=which)
@@ -112,6 +122,7 @@ def several_responses(n: int = 6) -> Problem:
         (several_responses, "dvr-loss:independent"),
     ],
 )
+@pytest.mark.fast_cases("call_rush*own*", "several_responses*shared*")
 def test_problems_with_limits_are_decided_alike(
     make: Callable[[], Problem], contender: str, common: bool
 ) -> None:
@@ -176,6 +187,7 @@ def test_results_of_problems_with_limits_tell_the_share_of_infeasible_choices(tm
         pytest.param("gp-c-ocba", True, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.fast_cases("equal*")
 def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, common: bool) -> None:
     compare("serial-inventory", f"{policy}:additive-gp", common=common, replications=4)
 
@@ -240,6 +252,7 @@ def under_way() -> Iterator[Any]:
 
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize(("problem", "contender", "common"), list(under_way()))
+@pytest.mark.fast_cases("branin*", "classical*", "newsvendor*")
 def test_trials_under_way_count_side_by_side_as_they_do_in_a_study(
     problem: str, contender: str, common: bool
 ) -> None:

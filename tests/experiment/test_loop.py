@@ -116,6 +116,25 @@ PROBLEMS: dict[str, Any] = {
 
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.fast_cases(
+    "gp-c-ocba",
+    "common random numbers",
+    "seeds parted*",
+    "ikg",
+    "dsco",
+    "ts-plus",
+    "another model",
+    "random contexts",
+    "smaller is better",
+    "simulated one by one",
+    "noise per pair",
+    "additive",
+    "additive, of names",
+    "zeros and ones",
+    "skewed",
+    "no initial design",
+    "hundreds of names",
+)
 def test_runs_together_equal_studies_alone(case: str) -> None:
     problem, contender, options = CASES[case]
     experiment = Experiment(PROBLEMS[problem], contender, replications=33, seed=11, certify=True, **options)

@@ -50,6 +50,7 @@ def numbers(results: Results) -> pd.DataFrame:
     return results.runs.drop(columns=list(measures.TIMES))
 
 
+@pytest.mark.slow
 def test_an_interruption_keeps_what_is_finished(tmp_path: Path) -> None:
     def interrupt(*_: int) -> None:
         if any((tmp_path / "runs").glob("*.csv")):

@@ -108,10 +108,10 @@ def test_at_its_own_contexts_a_prediction_averages_over_the_same_points() -> Non
         )
 
 
-def test_looking_at_very_many_contexts_takes_fewer_points() -> None:
+def test_looking_at_very_many_contexts_takes_as_many_points() -> None:
     several = found(GP(), tally())
-    assert several.at(np.zeros((1, 10, C)), None).n_points == several.points.n
-    assert several.at(np.zeros((1, 1000, C)), None).n_points == 8
+    for n_contexts in (10, 1000):
+        assert several.at(np.zeros((1, n_contexts, C)), None).n_points == several.points.n
 
 
 def test_large_beliefs_are_made_in_portions() -> None:

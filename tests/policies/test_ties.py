@@ -33,6 +33,7 @@ def exact_ties() -> Problem:
     + [pytest.param(branin, seed, marks=pytest.mark.slow) for seed in range(3, 8)]
     + [pytest.param(exact_ties, seed, marks=pytest.mark.slow) for seed in range(2)],
 )
+@pytest.mark.fast_cases("branin-0", "with_a_duplicate-0")
 def test_no_context_takes_half_of_the_budget_while_another_loses_more(
     make: Callable[[], Problem], seed: int
 ) -> None:

@@ -84,6 +84,7 @@ def test_rare_disasters_are_seen_beside_their_neighbours() -> None:
     assert Study.from_observations(runs, **NAMES).doubts().rare.any()
 
 
+@pytest.mark.slow
 def test_skewed_runs_show_their_skewness() -> None:
     """Exponential noise has the skewness 2, normal noise none."""
     reasons = {}
@@ -123,6 +124,7 @@ def test_sure_choices_of_a_strong_effect_are_right(law: str) -> None:
     assert right.mean() > 0.9
 
 
+@pytest.mark.slow
 def test_more_runs_than_that_are_represented_and_it_is_said_what_is_lost() -> None:
     runs = frame("normal", 0, 3_000)
     with pytest.warns(DataNotice, match="3,000 different contexts are represented by 500"):

@@ -344,7 +344,9 @@ def test_runs_with_the_same_replication_have_noise_in_common(gap: bool) -> None:
     assert study.certificate().common_noise > 0.6
     plain = Study.from_observations(frame, **columns)
     chosen = study.certificate().selected
-    alone = study.model.posterior(study._tally.apart, study.problem.setting, study._learned().params)
+    alone = study.model.posterior(
+        study._tally.statistics_alone, study.problem.setting, study._learned().params
+    )
     narrower, wider = (each.difference_var(chosen) for each in (study._learned().belief, alone))
     assert np.all(narrower <= 0.7 * wider)
     np.testing.assert_array_equal(study.tally.count, plain.tally.count)

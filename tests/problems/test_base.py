@@ -361,7 +361,7 @@ def test_the_noise_learned_from_the_tally_of_a_frame_is_that_of_the_study() -> N
     assert again.single is not None
     by_frame, by_study = (pair_noise(each).variance for each in (again, study.tally))
     np.testing.assert_allclose(by_frame, by_study, rtol=1e-12)
-    assert not np.allclose(by_frame, pair_noise(again.apart).variance, rtol=0.01)
+    assert not np.allclose(by_frame, pair_noise(again.statistics_alone).variance, rtol=0.01)
 
 
 def test_the_tally_of_no_observations_is_empty() -> None:

@@ -64,6 +64,7 @@ def test_many_at_once_give_what_single_calls_give(problem: Problem) -> None:
     np.testing.assert_allclose(grid.diagonal(), alone[:5], rtol=1e-13)
 
 
+@pytest.mark.fast_cases("[!b]*", "branin*")
 def test_simulated_means_and_variances_are_those_stated(problem: Problem) -> None:
     # Two tests at 4 standard errors for up to 10 pairs of 16 problems: false-alarm rate 2 %, seeds fixed.
     assert problem.truth is not None

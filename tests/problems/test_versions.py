@@ -58,7 +58,7 @@ def test_a_small_change_of_a_problem_is_noticed(what: str) -> None:
     elif what == "a weight":
         weights[0] *= 1.001
     else:
-        contexts = [{"demand": d + (i == 2)} for i, d in enumerate(problem.contexts.columns["demand"])]
+        contexts = [{"demand": float(d) + (i == 2)} for i, d in enumerate(problem.contexts.columns["demand"])]
     changed = Problem(
         problem.alternatives, contexts, problem.simulate, truth=truth, noise_sd=noise, weights=weights
     )
@@ -134,13 +134,13 @@ def test_the_table_has_a_row_per_problem_that_says_what_it_is_and_where_it_is_fr
         assert row["description"] == problem.description
     assert table["truth"].value_counts().to_dict() == {"exact": len(table) - 2, "estimated": 2}
     assert table.loc["covid@1", "truth"] == "estimated"
-    assert table.loc["call-lines@1", ["responses", "limits"]].tolist() == [
+    assert list(table[["responses", "limits"]].loc["call-lines@1"]) == [
         "profit, lost, late", "lost <= 0.05, late <= 0.1",
     ]  # fmt: skip
     assert table.index[table["drawn"]].tolist() == [
         *("gp-draws@1", "trend-draws@1", "metric-draws@1", "most-probable-best@1", "most-probable-noisy@1")
     ]
-    assert table.loc["branin@1", ["noise_sd_min", "noise_sd_max"]].tolist() == [3.0, 3.0]
+    assert list(table[["noise_sd_min", "noise_sd_max"]].loc["branin@1"]) == [3.0, 3.0]
 
 
 def test_the_truth_comes_as_a_table_that_tells_the_best_of_every_context(tmp_path: Path) -> None:

@@ -141,7 +141,9 @@ def test_an_initial_design_that_is_not_finished_is_mentioned() -> None:
     study = Study(Problem(["a", "b"], [1.0, 2.0, 3.0]), initial=2, model="gp", policy="equal")
     for i, trial in enumerate(study.ask(9)):
         study.tell(trial, float(i))
-    assert payload(study)["answer"][-1] == "The initial design is not finished: 3 simulations still to come."
+    sentence, command = payload(study)["next"]
+    assert sentence == "The initial design is not finished: 3 simulations still to come."
+    assert command == "study.ask(20)"  # nothing simulates here
 
 
 def broken(*, told_once: bool = False) -> Study:
@@ -239,7 +241,9 @@ def test_contexts_whose_best_are_alike_are_ties_with_the_difference_that_counts_
 def test_what_it_would_take_is_said_where_something_is_open() -> None:
     study = plain_study([[0.0, 0.5], [0.4, 0.0]], [1.0, 2.0], spread=2.0)
     assert (study.selection()["state"] == "open").any()
-    (extra,) = set(payload(study, ahead=True)["answer"]) - set(payload(study)["answer"])
+    assert "more replications" not in payload(study)["next"][0]
+    extra, command = payload(study, ahead=True)["next"]
+    assert command == "study.ask(20)"
     found = study.forecast(0.95, contexts="worst", delta=study.indifference())
     n = (
         f"more than {found.horizon:,}"

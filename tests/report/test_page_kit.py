@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from report.page_studies import CONDITIONED, Named, anywhere, line, list_all, mixed, told, values
 
@@ -130,9 +129,7 @@ def assert_lists_what_the_study_says(study: Study) -> None:
     contexts = study.problem.contexts
     names = [column["name"] for column in kit["coordinates"]]
     rows = [dict(zip(names, row, strict=True)) if contexts.columns else row[0] for row in listed_rows(kit)]
-    alone = 32  # so many at once are predicted like each alone
-    frame = pd.concat([study.predict(rows[i : i + alone]) for i in range(0, len(rows), alone)])
-    chance = np.concatenate([study.predict_proba(rows[i : i + alone]) for i in range(0, len(rows), alone)])
+    frame, chance = study.predict(rows), study.predict_proba(rows)
     np.testing.assert_allclose(kit["probability"], chance, rtol=1e-5)
     last = study.predict_proba(rows[-1:])
     np.testing.assert_allclose(kit["probability"][-1:], last, rtol=1e-5)

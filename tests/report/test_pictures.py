@@ -96,6 +96,7 @@ def _short_courses() -> Iterator[None]:
 
 
 @EVERY
+@pytest.mark.fast_cases("*-labels", "plot_comparison*", "plot_calibration*")
 def test_at_300_pixels_no_text_leaves_the_picture_and_none_is_tiny(plot: str, kind: str) -> None:
     figure = Figure(figsize=(3.0, 2.8), dpi=100, layout="constrained")
     ax = figure.add_subplot()

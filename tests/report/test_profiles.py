@@ -61,6 +61,7 @@ def demanding(order: int, demand: float, seed: int) -> float:
 
 
 @pytest.mark.parametrize(("n", "shown"), [(2, 4), (6, 6), (8, 8), (10, 8)])
+@pytest.mark.fast_cases("2-4", "10-8")
 def test_all_selected_alternatives_are_shown_but_at_least_four_and_at_most_eight(n: int, shown: int) -> None:
     study = steps(n, 3)
     found = profiles(study)

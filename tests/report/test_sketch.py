@@ -1,16 +1,20 @@
 """The policy map as SVG, read back."""
 
+import itertools
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from typing import Any
 from unicodedata import east_asian_width
 
 import numpy as np
+import oracles
 import pytest
 from report.page_studies import hostile, line, mixed, told
+from report.test_style import delta_e, lab
 
 from argbest import Problem, Study
-from argbest.report import sketch, svg, wording
+from argbest.report import looks, sketch, svg, wording
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -51,8 +55,8 @@ def test_shades_are_the_probabilities_and_marks_the_states() -> None:
     depth = sorted(
         float(each.attrib["fill-opacity"]) for each in read(study).iter() if "fill-opacity" in each.attrib
     )
-    shown = [*chance[chance >= 0.02], *sketch._LEGEND_STEPS]  # and three in the legend
-    np.testing.assert_allclose(depth, np.sort(0.06 + 0.74 * np.array(shown)), atol=0.006)
+    shown = [*chance[chance >= 0.02], *sketch.LEGEND_STEPS]  # and three in the legend
+    np.testing.assert_allclose(depth, np.sort(0.06 + 0.86 * np.array(shown) ** 2), atol=0.006)
     dots = len(list(read(study).iter(f"{SVG}circle")))
     assert dots == (states == "sure").sum() + 1  # one in the legend
 
@@ -123,16 +127,10 @@ def test_wide_letters_are_shown_whole_where_they_fit_and_cut_by_their_width_wher
 
 def test_long_titles_are_written_in_several_lines() -> None:
     texts = [each.text or "" for each in read(wordy()).iter(f"{SVG}text") if each.get("font-weight")]
-    chosen, where = (
-        wording_title("alternative", "number of servers at counter"),
-        "the arrival rate of customers",
-    )
-    assert " ".join(texts).startswith(f"{chosen} {wording_title('context', where)}")
-    assert len(texts) >= 6
-
-
-def wording_title(kind: str, column: str) -> str:
-    return f"{kind} ({', '.join(f'{column} {i}' for i in range(4))})"
+    where = "the arrival rate of customers"
+    assert texts[0] == f"{where} 2"  # the first of the two axes, upwards
+    assert " ".join(texts).endswith(f"{where} 1")
+    assert len(texts) >= 5  # two axes, and three panels by the third column
 
 
 @pytest.mark.parametrize("make", [line, grid, wide])
@@ -140,11 +138,125 @@ def test_the_legend_is_right_in_the_dark_too_and_looks_like_the_cells(make: Call
     drawn = read(make())
     words = [each.text or "" for each in drawn.iter(f"{SVG}text")]
     assert not any("deeper" in each for each in words)
-    (scale,) = (each for each in words if each.startswith("stronger colour: "))
-    assert scale.endswith("more likely the best" if make is line else "surer")
+    ramp = next(
+        each for each in drawn.iter(f"{SVG}g") if each.findall(f"{SVG}text")[-1].text == "likely the best"
+    )
+    assert [each.text for each in ramp.iter(f"{SVG}text")][:3] == ["50 %", "80 %", "95 %"]
     keys = [each for group in drawn.iter(f"{SVG}g") for each in group.iter(f"{SVG}rect")]
     filled = [each for each in keys if each.get("fill", "none")[0] == "#" and not each.get("stroke")]
-    assert filled
-    assert all(0.1 < float(each.attrib["fill-opacity"]) <= 0.8 for each in filled)
+    depth = sketch._band_depth if make is line else sketch._cell_depth
+    steps = [float(each.attrib["fill-opacity"]) for each in ramp.iter(f"{SVG}rect")]
+    assert steps == pytest.approx([depth(p) for p in (0.5, 0.8, 0.95)], abs=0.006)
+    assert np.diff(steps).min() > 0.15
     cells = {each.get("fill") for each in drawn.iter(f"{SVG}rect") if each.get("fill-opacity")}
     assert {each.get("fill") for each in filled} <= cells
+
+
+def staffed(*columns: str, n: int = 4) -> Study:
+    """Contexts of some of these columns, as a grid; what is best depends on rate and site."""
+    values: dict[str, list[Any]] = {
+        "rate": [1.0, 2.0, 3.0][:n],
+        "wait": [5.0, 9.0],
+        "site": ["north", "south"],
+        "year": [1, 2],
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in itertools.product(*(values[c] for c in columns))]
+    best = np.array([(row["rate"] > 1.5) + 2 * (row.get("site") == "south") for row in rows])
+    truth = np.where(np.arange(4)[:, None] == best, 9.0, 0.0)
+    unit = {"rate": "calls per hour"}
+    return told(Problem(["a", "b", "c", "d"], rows, unit=unit), truth, model="independent", spread=0.01)
+
+
+def boxes(drawn: ET.Element) -> list[ET.Element]:
+    """The borders of the panels."""
+    return [each for each in drawn.iter(f"{SVG}rect") if each.get("stroke-opacity") == "0.25"]
+
+
+def test_three_columns_are_panels_by_category_with_two_numbers_as_axes() -> None:
+    drawn = read(staffed("rate", "wait", "site"))
+    texts = [each.text for each in drawn.iter(f"{SVG}text")]
+    assert {"site north", "site south", "wait", "rate (calls per hour)", "1", "3", "5", "9"} <= set(texts)
+    panels = boxes(drawn)
+    assert len(panels) == 2
+    hits = [each for each in drawn.iter(f"{SVG}rect") if each.get("class") == "hit"]
+    assert len({(each.get("x"), each.get("y")) for each in hits}) == len(hits) == 12
+    for hit in hits:  # each within one panel
+        left, top = float(hit.attrib["x"]), float(hit.attrib["y"])
+        inside = [
+            float(p.attrib["x"]) - 0.1 <= left
+            and left + float(hit.attrib["width"]) <= float(p.attrib["x"]) + float(p.attrib["width"]) + 0.1
+            and float(p.attrib["y"]) - 0.1 <= top
+            and top + float(hit.attrib["height"]) <= float(p.attrib["y"]) + float(p.attrib["height"]) + 0.1
+            for p in panels
+        ]
+        assert sum(inside) == 1
+
+
+def test_contexts_that_share_a_cell_of_four_columns_divide_it_and_the_column_left_out_is_named() -> None:
+    drawn = read(staffed("rate", "wait", "site", "year"))
+    titles = " ".join(each.text or "" for each in drawn.iter(f"{SVG}text"))
+    assert "site north" in titles
+    assert re.search("for every (wait|year)", titles)
+    hits = [each for each in drawn.iter(f"{SVG}rect") if each.get("class") == "hit"]
+    assert len({(each.get("x"), each.get("y")) for each in hits}) == len(hits) == 24
+
+
+def test_numbers_that_lie_on_no_grid_are_drawn_to_scale_between_ticks() -> None:
+    rng = np.random.default_rng(0)
+    rows = [{"age": float(a), "risk": float(r)} for a, r in rng.uniform(0.0, 100.0, (40, 2))]
+    study = told(Problem(["a", "b"], rows), np.eye(2)[:, rng.integers(0, 2, 40)], model="independent")
+    drawn = read(study)
+    hits = {
+        int(each.attrib["data-c"]): each for each in drawn.iter(f"{SVG}rect") if each.get("class") == "hit"
+    }
+    x = np.array([float(hits[c].attrib["x"]) for c in range(40)])
+    y = np.array([float(hits[c].attrib["y"]) for c in range(40)])
+    assert np.corrcoef(x, [row["age"] for row in rows])[0, 1] > 0.9999
+    assert np.corrcoef(y, [row["risk"] for row in rows])[0, 1] < -0.9999
+    assert {"0", "50", "100"} & {each.text for each in drawn.iter(f"{SVG}text")}
+
+
+def test_one_context_is_a_row_of_dots_with_intervals_and_an_axis() -> None:
+    study = told(
+        Problem(["a", "b", "c"], ["here"], unit="minutes"),
+        np.array([[1.0], [5.0], [3.0]]),
+        model="independent",
+    )
+    drawn = read(study)
+    texts = [each.text for each in drawn.iter(f"{SVG}text")]
+    assert "reward (minutes)" in texts
+    assert "90 % interval" in texts
+    lines = [
+        each
+        for each in drawn.iter(f"{SVG}line")
+        if each.get("stroke-width") == "2.5" and each.get("y1") != "-4.0"
+    ]
+    assert len(lines) == 3
+    middle = [(float(each.attrib["x1"]) + float(each.attrib["x2"])) / 2 for each in lines]
+    frame = study.posterior()
+    assert np.corrcoef(sorted(middle), sorted(frame["mean"]))[0, 1] > 0.999
+
+
+@pytest.mark.parametrize("blindness", ["none", "deutan"])
+def test_any_two_colours_of_cells_differ_also_without_green(blindness: str) -> None:
+    pairs = itertools.combinations(svg.HUES, 2)
+    assert min(delta_e(lab(a, blindness), lab(b, blindness)) for a, b in pairs) >= 14.9
+
+
+@pytest.mark.parametrize(("paper", "page_ink"), [("#ffffff", "#1b1f24"), ("#12161b", "#e4e9ee")])
+def test_text_in_cells_stands_out_on_light_and_dark_pages_however_sure_they_are(
+    paper: str, page_ink: str
+) -> None:
+    for i in range(len(svg.HUES)):
+        for p in np.linspace(0.0, 1.0, 21).tolist():
+            depth = sketch._cell_depth(p)
+            ink = svg.ink(svg.HUES[i], depth)
+            cell = looks.blend(svg.HUES[i], paper, depth)
+            assert oracles.contrast(page_ink if ink == "currentColor" else ink, cell) >= 3.8
+
+
+def test_of_more_alternatives_than_colours_they_go_from_blue_to_yellow_in_even_steps() -> None:
+    hues = [svg.hue(i, 12) for i in range(12)]
+    assert len(set(hues)) == 12
+    without_green = [lab(each, "deutan")[2] for each in hues]
+    assert without_green == sorted(without_green)

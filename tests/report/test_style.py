@@ -1,6 +1,8 @@
 """Colours by their numbers: contrast, colour blindness, grey; and text that stays in the picture."""
 
 import itertools
+import re
+from typing import Any
 
 import numpy as np
 import oracles
@@ -12,6 +14,7 @@ from argbest import InputError
 from argbest.core.arrays import Array
 from argbest.report import looks, style
 from argbest.report.looks import DARK, LIGHT, Theme
+from argbest.report.page.document import styles
 
 BOTH = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
@@ -48,11 +51,51 @@ def test_lines_and_text_stand_out_from_the_paper(theme: Theme) -> None:
         assert oracles.contrast(colour, theme.paper) >= 3.0
 
 
+def delta_e(one: Array, two: Array) -> float:
+    """The difference of two colours in CIELAB by CIEDE2000 (Sharma, Wu and Dalal, 2005)."""
+    (l1, a1, b1), (l2, a2, b2) = one.tolist(), two.tolist()
+    mean = (np.hypot(a1, b1) + np.hypot(a2, b2)) / 2
+    a1, a2 = (a * (1.5 - 0.5 * np.sqrt(mean**7 / (mean**7 + 25.0**7))) for a in (a1, a2))
+    c1, c2 = np.hypot(a1, b1), np.hypot(a2, b2)
+    h1, h2 = (np.degrees(np.arctan2(b, a)) % 360 for a, b in ((a1, b1), (a2, b2)))
+    turn = 0.0 if c1 * c2 == 0 else (h2 - h1 + 180) % 360 - 180
+    middle = h1 + h2 if c1 * c2 == 0 else (h1 + turn / 2) % 360
+    lightness, chroma = (l1 + l2) / 2, (c1 + c2) / 2
+    waves = ((-0.17, 1, -30), (0.24, 2, 0), (0.32, 3, 6), (-0.20, 4, -63))
+    t = 1 + sum(size * np.cos(np.radians(n * middle + shift)) for size, n, shift in waves)
+    light = (l2 - l1) / (1 + 0.015 * (lightness - 50) ** 2 / np.sqrt(20 + (lightness - 50) ** 2))
+    colour = (c2 - c1) / (1 + 0.045 * chroma)
+    hue = 2 * np.sqrt(c1 * c2) * np.sin(np.radians(turn / 2)) / (1 + 0.015 * chroma * t)
+    turned = 60 * np.exp(-(((middle - 275) / 25) ** 2))
+    mixed = -2 * np.sqrt(chroma**7 / (chroma**7 + 25.0**7)) * np.sin(np.radians(turned))
+    return float(np.sqrt(light**2 + colour**2 + hue**2 + mixed * colour * hue))
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "published"),
+    [
+        ((50.0, 2.6772, -79.7751), (50.0, 0.0, -82.7485), 2.0425),
+        ((50.0, 2.5, 0.0), (73.0, 25.0, -18.0), 27.1492),
+        ((60.2574, -34.0099, 36.2677), (60.4626, -34.1751, 39.4387), 1.2644),
+        ((22.7233, 20.0904, -46.6940), (23.0331, 14.9730, -42.5619), 2.0373),
+    ],
+)
+def test_differences_of_colours_are_the_published_ones(one: Any, two: Any, published: float) -> None:
+    assert delta_e(np.array(one), np.array(two)) == pytest.approx(published, abs=1e-4)
+
+
 @BOTH
-@pytest.mark.parametrize("blindness", BLINDNESS)
-def test_the_first_six_colours_differ_for_everyone(theme: Theme, blindness: str) -> None:
-    seen = [lab(colour, blindness) for colour in theme.colours[:6]]
-    assert min(float(np.linalg.norm(a - b)) for a, b in itertools.combinations(seen, 2)) > 12.0
+@pytest.mark.parametrize(("blindness", "least"), [("none", 14.9), ("deutan", 14.9), ("protan", 12.0)])
+def test_any_two_colours_differ_for_everyone(theme: Theme, blindness: str, least: float) -> None:
+    seen = [lab(colour, blindness) for colour in theme.colours]
+    assert min(delta_e(a, b) for a, b in itertools.combinations(seen, 2)) >= least
+
+
+def test_the_page_has_the_colours_of_the_pictures() -> None:
+    found = re.findall(r"--line-(\d): (#[0-9a-f]{6});", styles())
+    light, dark = found[: len(LIGHT.colours)], found[len(LIGHT.colours) :]
+    assert light == [(str(i), colour) for i, colour in enumerate(LIGHT.colours)]
+    assert dark == [(str(i), colour) for i, colour in enumerate(DARK.colours)]
 
 
 @BOTH

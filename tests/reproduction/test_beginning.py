@@ -96,6 +96,7 @@ def test_one_half_stays_unless_another_share_is_better_by_two_standard_errors(
     assert beginning.decision(found) == expected
 
 
+@pytest.mark.slow
 def test_a_duel_spends_the_same_budget_on_both_sides(tmp_path: Path) -> None:
     row = beginning.duel("newsvendor", 0.58, tmp_path, macroreps=2)
     assert (row["budget"], row["initial_fewer"], row["initial_every"]) == (221, 110, 128)

@@ -77,6 +77,7 @@ def test_the_verdict_depends_on_the_numbers() -> None:
     assert "no contradiction" in verdict(frame)
 
 
+@pytest.mark.slow
 def test_the_part_writes_its_numbers_and_picture(tmp_path: Path) -> None:
     outcome = convergence(Plan(tmp_path, macroreps=2, replications=40))
     assert outcome.table["allocation"].tolist() == ["gp-c-ocba", "static p*", "equal"]

@@ -70,6 +70,7 @@ def test_calibration_names_the_worst_case_of_each_model() -> None:
     assert "additive-gp +0.100" in said
 
 
+@pytest.mark.slow
 def test_the_part_writes_the_numbers_of_its_experiments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

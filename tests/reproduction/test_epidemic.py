@@ -22,6 +22,7 @@ def test_groups_are_sums_of_compartments_and_bands_hold_the_middle_of_the_runs()
     assert numbers.loc["ever infected", "mean"] == pytest.approx(50 * (1 + 2 + 3 + 4 + 5 + 7 + 8))
 
 
+@pytest.mark.slow
 def test_the_curve_ends_with_the_infections_that_the_simulator_counts(tmp_path: Path) -> None:
     outcome = epidemic(Plan(tmp_path, macroreps=5, seed=2))
     numbers = pd.read_csv(tmp_path / "covid_epidemic.csv")

@@ -21,6 +21,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
     return figure2(Plan(out, macroreps=3, replications=20, seed=5, published=out / "published.csv")), out
 
 
+@pytest.mark.slow
 def test_every_panel_has_a_curve_of_every_policy_it_needs(done: tuple[Outcome, Path]) -> None:
     curves = pd.read_csv(done[1] / "fig2.csv")
     for panel in PANELS:
@@ -30,6 +31,7 @@ def test_every_panel_has_a_curve_of_every_policy_it_needs(done: tuple[Outcome, P
     assert len(curves) == 2 * (4 * 7 + 2 * 3)
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_experiment(done: tuple[Outcome, Path]) -> None:
     curves = pd.read_csv(done[1] / "fig2.csv")
     for weights, measure in (("problem", "pcs_e"), ("uniform", "p_all")):
@@ -78,6 +80,7 @@ def test_policies_that_ignore_weights_decide_alike_under_both() -> None:
         assert by_weights[0][column].tolist() == by_weights[1][column].tolist()
 
 
+@pytest.mark.slow
 def test_the_published_point_is_compared(done: tuple[Outcome, Path]) -> None:
     outcome, out = done
     [row] = pd.read_csv(out / "fig2_comparison.csv").itertuples()
@@ -87,6 +90,7 @@ def test_the_published_point_is_compared(done: tuple[Outcome, Path]) -> None:
     assert shown[["problem", "measure", "policy"]].to_numpy().tolist() == [["branin", "p_all", "gp-c-ocba"]]
 
 
+@pytest.mark.slow
 def test_the_picture_and_the_times_are_written(done: tuple[Outcome, Path]) -> None:
     outcome, out = done
     assert (out / "fig2.png").read_bytes().startswith(b"\x89PNG\r\n")
@@ -96,6 +100,7 @@ def test_the_picture_and_the_times_are_written(done: tuple[Outcome, Path]) -> No
     assert (times["seconds"] > 0).all()
 
 
+@pytest.mark.slow
 def test_the_same_plan_goes_on_from_its_folder_and_another_is_refused(done: tuple[Outcome, Path]) -> None:
     out = done[1]
     before = (out / "fig2.csv").read_bytes()

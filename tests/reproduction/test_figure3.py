@@ -41,6 +41,7 @@ def test_the_corners_are_the_four_extreme_contexts_twice() -> None:
     assert covid_runs.design("dsco") is None
 
 
+@pytest.mark.slow
 def test_all_policies_are_scored_at_equal_totals(done: tuple[Outcome, Path]) -> None:
     numbers = pd.read_csv(done[1] / "fig3.csv")
     for (_, policy), own in numbers.groupby(["problem", "contender"]):
@@ -51,6 +52,7 @@ def test_all_policies_are_scored_at_equal_totals(done: tuple[Outcome, Path]) -> 
     assert numbers.groupby("problem")["contender"].nunique().tolist() == [7, 7]
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_experiment(done: tuple[Outcome, Path]) -> None:
     numbers = pd.read_csv(done[1] / "fig3.csv")
     cases = {
@@ -75,6 +77,7 @@ def test_the_numbers_are_those_of_the_experiment(done: tuple[Outcome, Path]) -> 
             assert own[name].iloc[-1] == pytest.approx(expected[name].iloc[-1], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_notes_say_what_is_true_of_each_edition(done: tuple[Outcome, Path]) -> None:
     true, paper, regional = covid_runs.truths()
     truth = registry.problem("covid").truth
@@ -88,6 +91,7 @@ def test_the_notes_say_what_is_true_of_each_edition(done: tuple[Outcome, Path]) 
     assert set(covid_runs.truths()) <= set(done[0].notes)
 
 
+@pytest.mark.slow
 def test_the_picture_is_drawn_and_the_table_lists_every_policy(done: tuple[Outcome, Path]) -> None:
     outcome, out = done
     assert (out / "fig3.png").read_bytes().startswith(b"\x89PNG\r\n")

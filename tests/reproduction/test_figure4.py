@@ -66,6 +66,7 @@ def test_a_problem_without_simulator_has_no_decisions_to_measure(monkeypatch: py
         decision_seconds("mine", "dsco", 1, seed=0)
 
 
+@pytest.mark.slow
 def test_figure_4_takes_the_runs_of_figure_3_and_draws_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

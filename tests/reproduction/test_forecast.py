@@ -30,6 +30,7 @@ def test_the_promise_allows_two_standard_errors(wrong: int, kept: bool) -> None:
     assert forecast.kept(forecast.shares(rows(*[True] * (40 - wrong), *[False] * wrong))) is kept
 
 
+@pytest.mark.slow
 def test_a_study_is_foreseen_and_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
     small = small_problems.table()
     monkeypatch.setattr(forecast, "AHEAD", 40)

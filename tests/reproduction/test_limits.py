@@ -259,6 +259,7 @@ def test_the_aims_are_kept_and_broken_as_the_rule_says() -> None:
     assert noisy["difference_se"].iloc[2] == pytest.approx(noisy["difference_se"].iloc[0] / np.sqrt(2))
 
 
+@pytest.mark.slow
 def test_a_tiny_run_is_kept_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "PROBLEMS", {"call-rush": limits.PROBLEMS["call-rush"]})
     monkeypatch.setattr(limits, "IN_A_ROUND", {"call-rush": 2})

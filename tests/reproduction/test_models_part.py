@@ -47,6 +47,7 @@ def test_impossible_pairs_are_left_out_with_a_reason(tmp_path: Path) -> None:
     assert len(found) + len(skipped) == len(part.MODELS) * len(part.POLICIES)
 
 
+@pytest.mark.slow
 def test_the_part_writes_the_numbers_of_its_experiments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

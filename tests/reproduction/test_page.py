@@ -81,6 +81,7 @@ def tabled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_table_1_scales_to_a_thousand_iterations(tabled: Path) -> None:
     table = pd.read_csv(tabled / "table1.csv")
     assert table["iterations"].unique().tolist() == [10]

@@ -45,6 +45,7 @@ def test_the_line_without_room_passes_parts_as_worked_out_by_hand() -> None:
 
 
 @pytest.mark.parametrize("name", ["hotel", "store", "tandem"])
+@pytest.mark.slow
 def test_the_truth_of_large_tables_is_the_mean_of_replications(name: str) -> None:
     problem = large_luck.PROBLEMS[name]()
     truth = np.asarray(problem.truth)[:, 0]
@@ -72,6 +73,7 @@ def test_the_stored_claims_and_versions_say_what_the_page_says() -> None:
     assert taken["now"].tolist() == [192, 672, 384, 200, np.inf]
 
 
+@pytest.mark.slow
 def test_mixed_claims_count_noise_that_is_not_common_once_in_every_other_point() -> None:
     study = shared_luck.data("buffer-split", 0, "fixed5", AdditiveGP())
     view = study.view()

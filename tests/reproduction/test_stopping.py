@@ -29,6 +29,7 @@ def test_only_studies_that_ended_themselves_are_judged() -> None:
     assert found.loc["families", "ended"] == 1
 
 
+@pytest.mark.slow
 def test_a_study_is_run_until_it_ends_itself() -> None:
     row = stopping.ended("newsvendor", 0, most=150)
     assert row["replications"] == 150 or row["ended"]

@@ -94,6 +94,7 @@ def assert_whole(study: Study, seeds: list[int], storage: str | Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate", "kill"])
+@pytest.mark.fast_cases("kill")
 def test_a_server_that_is_stopped_and_started_again_is_waited_for(mode: str, own_server: Server) -> None:
     def stop() -> None:
         own_server.stop(mode)

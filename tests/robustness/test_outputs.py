@@ -20,6 +20,8 @@ from robustness.commands import ENVIRONMENT, argbest, study_file
 from argbest.cli import main
 from experiments.__main__ import main as reproduce
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 Arguments = Callable[[Path], list[object]]
 RUNS = "alternative,context,value\n" + "".join(
     f"{k},{c},{k * c + i}\n" for k in (1, 2) for c in (1, 2) for i in (0, 1)
@@ -52,7 +54,7 @@ WRITING: dict[str, tuple[Arguments, list[str]]] = {
 }
 
 
-DEAR = ("demo", "experiments")  # run by the slow tests
+DEAR = ("demo", "experiments", "analyze")  # run by the slow tests
 
 
 def call(*arguments: object) -> Result:
@@ -108,6 +110,7 @@ def test_a_full_disk_leaves_every_output_as_it_was(
     assert all((out / each).stat().st_size > 3 for each in names)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_really_full_leaves_the_old_page(studied: Path, tmp_path: Path) -> None:
     """The limit of a file's size stands for the disk; Python then sees what a full disk would show."""
     page = tmp_path / "report.html"
@@ -226,6 +229,7 @@ def test_commands_do_their_work_when_nobody_reads_what_they_say(
     assert json.loads(call("status", place, "--json").stdout)["replications"] == 16
 
 
+@pytest.mark.slow
 def test_analyze_writes_its_tables_behind_head(studied: Path, tmp_path: Path) -> None:
     words = argbest("analyze", studied / "runs.csv", "--out", tmp_path)
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as command:
@@ -287,6 +291,7 @@ PRINTING = "def simulate(alternative, context, seed):\n    print('x' * 10000)\n 
 
 
 @pytest.mark.parametrize("run", ["workers = 1", ""])
+@pytest.mark.fast_cases("workers*")
 def test_a_simulator_may_print_though_nobody_listens(run: str, tmp_path: Path) -> None:
     file = study_file(tmp_path, python=PRINTING, budget=6, run=run)
     assert unheard("run", file, "--quiet") == (0, "")

@@ -14,6 +14,8 @@ from argbest.report.page import write_report
 from argbest.studyfile import read
 from argbest.texts import harmless
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\r\u202egnp.exe\u2066\x7f"
 NAMES = [f"plan{EVIL}", "other"]
 

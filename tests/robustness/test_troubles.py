@@ -76,6 +76,7 @@ def intact(path: Path) -> bool:
     return len(done) == 8 and bool((done["value"] == done["seed"] % 100 + 0.5).all())
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
     """The limit of a file's size stands for the disk; Python then sees what a full disk would show."""
     source = "def simulate(alternative, context, seed):\n    return seed / 7\n"
@@ -155,6 +156,7 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.fast_cases("4", "7")
 def test_a_damaged_file_is_complained_about_or_complete(seed: int, tmp_path: Path) -> None:
     path, copy = stored(tmp_path), tmp_path / "copy.db"
     shutil.copy(path, copy)

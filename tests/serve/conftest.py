@@ -14,7 +14,7 @@ __all__ = ["postgres"]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _hurry() -> Iterator[None]:
+def _hurry(few_draws: None) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(watch, "LOOK", 0.05)
         patch.setattr(watch, "_SHARE_OF_A_CORE", 0.9)

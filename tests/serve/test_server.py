@@ -129,6 +129,7 @@ def test_serving_changes_no_row(study: Study, file: Path) -> None:
     assert rows(file) == before
 
 
+@pytest.mark.slow
 def test_four_workers_write_while_it_is_watched(file: Path) -> None:
     create(file, budget=48)
     seen: list[tuple[int, int]] = []

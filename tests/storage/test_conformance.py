@@ -11,6 +11,7 @@ import pytest
 from postgres import Server
 
 from argbest import testing
+from argbest.errors import StorageError
 from argbest.storage.base import Event, Plain, Told
 from argbest.storage.memory import MemoryStorage
 from argbest.storage.sql import SQLStorage
@@ -89,6 +90,20 @@ class Leaks(MemoryStorage):
             raise
 
 
+class SaysNothingClear(MemoryStorage):
+    private: Any = "no"
+
+
+class KnowsNoNames(MemoryStorage):
+    def names(self) -> list[str]:
+        return []
+
+
+class TakesFright(MemoryStorage):
+    def integrity(self) -> None:
+        raise StorageError("all is lost")
+
+
 class Direct:
     def __init__(self, events: list[Event]) -> None:
         self.events = events
@@ -108,6 +123,9 @@ class Direct:
         (Overwrites, "expected a StorageError"),
         (LetsEverybodyIn, "the last keeps its parameters|added by six threads"),
         (Leaks, "only the last keeps|before `exclusive` ends"),
+        (SaysNothingClear, "private is 'no'; expected True or False"),
+        (KnowsNoNames, r"names\(\) returned \[\] of a storage with a study"),
+        (TakesFright, r"integrity\(\) finds damage in a sound storage: all is lost"),
     ],
 )
 def test_the_suite_notices_a_broken_storage(broken: type[MemoryStorage], message: str) -> None:

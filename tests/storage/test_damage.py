@@ -112,8 +112,9 @@ def columns() -> Iterator[tuple[str, str]]:
         yield from ((table.name, column.name) for column in table.c if column.name != "id")
 
 
-@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [6, 1])
 @pytest.mark.parametrize(("number", "table", "column"), [(i, *each) for i, each in enumerate(columns())])
+@pytest.mark.fast_cases("*argbest_studies*-6", "*argbest_trials*-6", "*argbest_observations*-6")
 def test_a_row_that_holds_nonsense_is_complained_about(
     number: int, table: str, column: str, every: int, sound: Path, tmp_path: Path
 ) -> None:

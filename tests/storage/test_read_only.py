@@ -54,6 +54,7 @@ def with_log(path: Path, copy: Path, *, ends: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("ends", mostly_slow([(), ("-wal",), ("-wal", "-shm")], fast=[("-wal", "-shm")]))
+@pytest.mark.slow
 def test_a_finished_study_on_a_read_only_mount_is_read(
     ends: tuple[str, ...], tmp_path: Path, mounted: Mount
 ) -> None:

@@ -8,6 +8,8 @@ import pytest
 import argbest
 from argbest.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 NAMES = ("best", "overall", "worst-case", "regret", "top:m=2", "most-probable-best", "rule", "rule:depth=3")
 
 
@@ -17,6 +19,7 @@ def study() -> argbest.Study:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.fast_cases("best", "overall", "regret", "top*", "most*", "rule")
 def test_every_question_has_an_answer_in_words_numbers_and_html(study: argbest.Study, name: str) -> None:
     found = study.answer(name)
     assert str(found).startswith(name.removesuffix(":depth=2"))

@@ -54,6 +54,7 @@ def ray() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("cluster", ["dask", "ray"])
+@pytest.mark.fast_cases("dask")
 def test_a_study_runs_on_a_cluster(cluster: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     executor = request.getfixturevalue(cluster)
     study = Study(problem(uneven()), storage=tmp_path / "s.db", common_random_numbers=False, seed=1)

@@ -125,7 +125,7 @@ def test_answers_elsewhere_and_the_past_know_what_is_common() -> None:
 def test_the_correlation_makes_differences_more_certain() -> None:
     one = study().run(budget=80)
     belief, selected = one._learned().belief, one.certificate().selected
-    alone = one.model.posterior(one._tally.apart, one.problem.setting, one._learned().params)
+    alone = one.model.posterior(one._tally.statistics_alone, one.problem.setting, one._learned().params)
     narrower = belief.difference_var(selected).sum() / alone.difference_var(selected).sum()
     assert narrower < 0.6
 

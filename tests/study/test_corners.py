@@ -198,6 +198,7 @@ def test_the_first_of_tied_alternatives_is_selected() -> None:
     ids=["modern", "none", "matern12", "known", "table"],
 )
 @pytest.mark.parametrize("initial", [0, 1, 2, RandomContexts(2)], ids=str)
+@pytest.mark.fast_cases("0-modern", "1-table", "2-known", "Random*-none", "0-matern12")
 def test_every_model_runs_from_every_start(model: GP, initial: Any) -> None:
     assert_sound(Study(problem(), model=model, initial=initial, seed=1).run(45))
 
@@ -215,6 +216,7 @@ def test_many_replications_at_once_settle_a_context() -> None:
 
 
 @pytest.mark.parametrize("policy", ["gp-c-ocba", "ikg", "levi", "dvr", "dvr-m", "top-two"])
+@pytest.mark.fast_cases("gp-c-ocba", "levi", "ikg")
 def test_policies_run_on_a_belief_with_correlated_alternatives(policy: str) -> None:
     study = Study(problem(), policy=policy, model="additive-gp", initial=1, seed=4).run(30)
     assert study.n_replications == 30

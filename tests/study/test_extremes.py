@@ -45,6 +45,7 @@ def seeds_in_the_middle(policy: str) -> list[int]:
     + [pytest.param(*each, marks=pytest.mark.slow) for each in ((2.0**-430, 0.0), (2.0**430, 0.1))],
 )
 @MODELS
+@pytest.mark.fast_cases("gp-3*", "linear-2*", "additive-gp-2*")
 def test_every_model_answers_near_the_ends_of_the_range_as_it_does_in_the_middle(
     model: str, noise: float, unit: float, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_every_model_answers_near_the_ends_of_the_range_as_it_does_in_the_middle
 
 @pytest.mark.parametrize("unit", [2.0**-430, pytest.param(2.0**430, marks=pytest.mark.slow)])
 @POLICIES
+@pytest.mark.fast_cases("gp-c-ocba*", "ikg-[!n]*", "top-two*", "dvr-loss*")
 def test_every_policy_decides_near_the_ends_of_the_range_as_it_does_in_the_middle(
     policy: str, unit: float
 ) -> None:
@@ -80,6 +82,7 @@ def test_every_policy_decides_near_the_ends_of_the_range_as_it_does_in_the_middl
 
 @pytest.mark.parametrize("unit", [2.0**-430, pytest.param(2.0**430, marks=pytest.mark.slow)])
 @POLICIES
+@pytest.mark.fast_cases("gp-c-ocba*", "c-ocba*", "ts-[!p]*", "dvr-loss*")
 def test_every_policy_finds_the_best_near_the_ends_of_the_range_without_noise(
     policy: str, unit: float
 ) -> None:

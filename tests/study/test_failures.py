@@ -67,6 +67,7 @@ def test_a_result_that_is_no_reward_is_a_failure_of_the_simulator(result: Any) -
 
 @pytest.mark.parametrize("wrong", [{1}, {5}, {3, 4, 5}, {12}, {13}, {14, 30}])
 @pytest.mark.parametrize("initial", [1, 2, RandomContexts(2)])
+@pytest.mark.fast_cases("1-wrong0", "2-wrong3", "initial2-wrong5", "2-wrong1")
 def test_a_mended_run_completes_the_design_and_reaches_its_budget(wrong: set[int], initial: Any) -> None:
     whole = Study(problem(), initial=initial)
     planned = [trial.pair for trial in whole.ask(whole.n_queued)]

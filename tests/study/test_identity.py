@@ -157,5 +157,5 @@ def test_a_run_that_ended_is_known_to_have_ended(tmp_path: Path) -> None:
     [worker] = study._journal.workers()
     assert workers.ended(worker.name)
     assert not alive(worker)
-    with Presence().shown(study._journal.storage.greet, Patience()):
+    with Presence().announced(study._journal.storage.greet, Patience()):
         assert sum(map(alive, study._journal.workers())) == 1

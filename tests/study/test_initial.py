@@ -82,6 +82,7 @@ def test_an_own_list_may_name_rows_as_dicts() -> None:
 
 @pytest.mark.parametrize("initial", [0, [], EveryPair(0)])
 @pytest.mark.parametrize("policy", ["gp-c-ocba", "equal", "random"])
+@pytest.mark.fast_cases("gp-c-ocba-0", "equal-initial1", "random-initial2")
 def test_without_an_initial_design_the_policy_starts_from_the_prior(initial: Any, policy: str) -> None:
     study = Study(problem(), policy=policy, initial=initial)
     trials = study.ask(3)

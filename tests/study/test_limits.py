@@ -20,6 +20,8 @@ from argbest.problems.call_centres import call_centre, call_lines
 from argbest.study.checking import check
 from argbest.study.run_options import ExpectedPCS
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 Simulator = Callable[[int, int, int], dict[str, float]]
 PLANS, LOADS = (1, 2, 3, 4), (1, 2, 3)
 
@@ -448,6 +450,7 @@ def test_what_replications_say_alone_bounds_the_probability_of_being_right() -> 
 
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize("make", [call_centre, call_lines])
+@pytest.mark.fast_cases("call_centre")
 def test_shipped_problems_are_run_and_scored(make: Callable[[], Problem]) -> None:
     shipped = make()
     study = Study(shipped, seed=1).run(3 * shipped.n_alternatives * shipped.n_contexts)

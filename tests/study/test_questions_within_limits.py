@@ -13,6 +13,8 @@ from argbest.experiment import Experiment, run
 from argbest.study.ledger import SET_ASIDE_AFTER
 from argbest.study.run_options import ExpectedPCS
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 PLANS, LOADS = ("cheap", "middle", "dear"), (1, 2, 3)
 COST = {"cheap": 1.0, "middle": 2.0, "dear": 3.0}
 SERVED = {"cheap": 1.5, "middle": 2.5, "dear": 3.5}  # the load up to which hardly anybody is late

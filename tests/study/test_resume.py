@@ -83,6 +83,7 @@ def whole() -> Study:
 
 
 @pytest.mark.parametrize("every", range(1, 60, 7))
+@pytest.mark.fast_cases("8", "29", "57")
 def test_it_does_not_matter_when_the_study_is_closed_and_opened(
     every: int, whole: Study, tmp_path: Path
 ) -> None:

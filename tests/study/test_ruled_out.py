@@ -174,6 +174,7 @@ def test_a_policy_decides_as_if_the_alternative_were_not_there(policy: str) -> N
 
 
 @pytest.mark.parametrize("policy", sorted(set(registry.POLICIES) - {"ocba"}))
+@pytest.mark.fast_cases("gp-c-ocba", "ikg", "dvr-loss", "ts", "equal", "c-ocba")
 def test_a_run_goes_on_with_every_policy_whatever_failed(policy: str) -> None:
     def simulate(alternative: Any, context: Any, seed: int) -> float:
         pair = int(alternative["size"]), int(context["rate"]) - 1

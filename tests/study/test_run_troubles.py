@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from argbest.answers.overview import overview
 from argbest.errors import SlowNotice
 from argbest.storage.base import Worker
 from argbest.study import runner, workers
+from argbest.study.journal import Journal
 
 
 @pytest.mark.parametrize(
@@ -156,18 +158,41 @@ def test_when_a_run_is_left_the_programs_of_other_slots_are_killed(tmp_path: Pat
     assert eventually(lambda: not any(is_running(int(path.name)) for path in tmp_path.iterdir()))
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that a run sees on its clock: one per simulation, two per call of `ask`."""
+    now = [time.monotonic() + 1e9]  # no code is compiled then
+    usual = Journal.ask
+
+    def ask(*given: Any, **options: Any) -> Any:
+        now[0] += 2.0
+        return usual(*given, **options)
+
+    monkeypatch.setattr(Journal, "ask", ask)
+    monkeypatch.setattr(runner, "_clock", lambda: now[0])
+    return now
+
+
 def test_a_long_run_whose_workers_wait_for_decisions_is_advised_to_batch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clock: list[float]
 ) -> None:
-    options: dict[str, Any] = {"policy": "equal", "model": "independent", "initial": 2}
-    monkeypatch.setattr(runner, "_WORTH_ADVICE", 0.0)
-    with pytest.warns(SlowNotice, match=r"waited for decisions: each took .* ms, .*batch = 8 under \[run\]"):
-        Study(problem(), **options, storage=tmp_path / "s.db").run(60)
-    Study(problem(), **options).run(60)  # nobody waits but this process
-    monkeypatch.setattr(runner, "_WORTH_ADVICE", 60.0)
-    Study(problem(), **options, storage=tmp_path / "t.db").run(60)  # short
-    monkeypatch.setattr(runner, "_WORTH_ADVICE", 0.0)
-    Study(problem(), **options, storage=tmp_path / "u.db").run(60, batch=4)  # follows it already
+    def taking(seconds: float) -> Study:
+        def simulator(alternative: str, context: int, seed: int) -> float:
+            clock[0] += seconds
+            return simulate(alternative, context, seed)
+
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.db"
+        return Study(problem(simulator), policy="equal", model="independent", initial=2, storage=path)
+
+    advice = r"waited for decisions: each took 2e\+03 ms, 67% of the time.*batch = 8 under \[run\]"
+    with pytest.warns(SlowNotice, match=advice):
+        taking(1.0).run(36)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SlowNotice)
+        taking(3.0).run(36)  # simulations take most of the time
+        taking(0.0).run(24)  # short
+        taking(1.0).run(100, batch=4)  # follows it already
+        Study(taking(1.0).problem, policy="equal", model="independent", initial=2).run(36)  # nobody waits
 
 
 def test_compilation_is_no_reason_to_advise_batches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ from study.conftest import TRUTH, apart, noise, pairs, problem, started
 from argbest import ExpectedPCS, InputError, OpportunityCost, Study, WorstPCS
 from argbest.answers.doubts import granted
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 BUDGET = 300
 
 

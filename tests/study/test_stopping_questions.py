@@ -10,6 +10,8 @@ from argbest import ExpectedPCS, GuaranteedPCS, OpportunityCost, WorstPCS
 from argbest.answers import doubts, forecasting
 from argbest.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 QUESTIONS = ("overall", "worst-case", "regret", "top:m=2", "most-probable-best", "rule:depth=1")
 
 

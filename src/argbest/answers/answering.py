@@ -32,7 +32,7 @@ from argbest.lazy import later
 from argbest.problems.base import Problem
 from argbest.questions import question as question_of
 from argbest.questions import title
-from argbest.texts import Sentences, chance, first_of, number
+from argbest.texts import Sentences, chance, first_of, number, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,7 +81,7 @@ class Answer(Sentences):
     tailoring: Tailoring | None = None
     price: Estimate | None = None
     wrong: tuple[str, ...] = ()  # where a rule is surely wrong, in words
-    unit: str = "reward"
+    unit: str = ""  # of values and losses, if one was given
     p_feasible: float | None = None
     limits: str = ""  # how broken limits count, in words
 
@@ -113,17 +113,27 @@ class Answer(Sentences):
         priced = self.limits and not offers(self.bound, CountsOnlyKept)
         return f"{said}, broken limits at their price," if priced else said
 
+    @property
+    def value_unit(self) -> str:
+        """The unit of ``value``, "" where that is a share of the contexts."""
+        return "" if self.question.partition(":")[0] == MOST_PROBABLE else self.unit
+
+    def _amount(self, value: float) -> str:
+        return with_unit(number(value, 2), self.value_unit)
+
     def details(self) -> list[str]:
         """Return limits, ties or runner-up, what a rule costs, where it is wrong, and doubts, in words."""
         said = [self.limits] if self.limits else []
         if self.limits and self.p_feasible is not None:
             said = [f"P(keeps all limits in every context) {chance(self.p_feasible)}; {self.limits}"]
         if self.ties:
-            said.append(f"as good, but for {number(self.delta, 2)}: {first_of(list(map(str, self.ties)))}")
+            said.append(f"as good, but for {self._amount(self.delta)}: {first_of(list(map(str, self.ties)))}")
         elif self.runner_up is not None:
             said.append(f"runner-up: {self.runner_up}")
         if self.price is not None:
-            said.append(f"price of simplicity, against the best of every context: {self.price}")
+            said.append(
+                f"price of simplicity, against the best of every context: {self.price.said(self.unit)}"
+            )
         if self.wrong:
             said += self.wrong[:_SHOWN_WRONG]
             more = len(self.wrong) - _SHOWN_WRONG
@@ -132,14 +142,14 @@ class Answer(Sentences):
 
     def sentences(self) -> list[str]:
         """Return all there is to say of the choice, the most important first."""
-        said = [] if self.value is None else [f"{self.meaning} {self.value}"]
+        said = [] if self.value is None else [f"{self.meaning} {self.value.said(self.value_unit)}"]
         said.append(
-            f"expected loss {number(self.expected_loss, 2)}; P(right) {chance(self.p_right)}; "
-            f"P(loses at most {number(self.delta, 2)}) {chance(self.p_within)}: {self.state}"
+            f"expected loss {self._amount(self.expected_loss)}; P(right) {chance(self.p_right)}; "
+            f"P(loses at most {self._amount(self.delta)}) {chance(self.p_within)}: {self.state}"
         )
         said += self.details()
         if self.tailoring is not None:
-            said.append(str(self.tailoring))
+            said.append(self.tailoring.said(self.unit))
         if self.state == OPEN and self.halving is not None:
             said.append(str(self.halving))
         return said
@@ -192,11 +202,12 @@ class Answer(Sentences):
         return shown
 
 
+MOST_PROBABLE = "most-probable-best"
 _VALUES = {
     "overall": "average over contexts",
     "worst-case": "in its worst context",
     "regret": "largest loss to the best of a context",
-    "most-probable-best": "best in this share of the contexts",
+    MOST_PROBABLE: "best in this share of the contexts",
     "best": "average over contexts",
     "rule": "average over contexts",
 }
@@ -224,7 +235,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
         "delta": zone,
         "p_within": _average(certificate, certificate.within(zone)),
         "note": doubts.sentence(view),
-        "unit": problem.reward,
+        "unit": problem.goal_unit,
         "bound": bound,
         "view": view,
         "limits": _of_limits(view, limited),
@@ -249,7 +260,8 @@ def _of_limits(view: "View", limited: Question) -> str:
         return "in no context an alternative that breaks a limit counts as the best"
     prices = BestWithinLimits(view.problem.price).settled(view.belief).prices
     low, high = (number(each, 2) for each in (float(prices.min()), float(prices.max())))
-    return f"a broken limit counts as a loss of its price, {low if low == high else f'{low} to {high}'}"
+    price = with_unit(low if low == high else f"{low} to {high}", view.problem.goal_unit)
+    return f"a broken limit counts as a loss of its price, {price}"
 
 
 def _keeping(view: "View", certificate: Certificate, of: Callable[[BoolArray], AnyArray]) -> Array | None:

@@ -287,7 +287,7 @@ class Beginning:
     def of(cls, view: "View", certificate: Certificate, n: int) -> "Beginning":
         """Return the beginning of n paths: each has a joint draw for the truth."""
         drawn, basis = certificate.certainty.draw(certificate.normals[:NORMALS])[:n], view.setting.basis
-        tallied = [tiled(tally, n) for tally in view.tallies]
+        tallied = [tally[None][np.zeros(n, np.int64)] for tally in view.tallies]
         sums = [
             view.model.posterior(tally, view.setting, tiled(params, n))
             for tally, params in zip(tallied, view.knowledge.learned.params, strict=True)

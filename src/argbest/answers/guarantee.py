@@ -14,7 +14,7 @@ from argbest.study import separations
 from argbest.study.assumptions import Assumed, Assumption
 from argbest.study.growth import retired_pairs
 from argbest.study.separations import InOrder
-from argbest.texts import Sentences
+from argbest.texts import Sentences, with_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +59,7 @@ class Guarantee(Sentences):
     frame: "pd.DataFrame"
     notes: tuple[str, ...]  # what was not counted, where a bound is withheld, and why
     answered: BoolArray  # [context]: whether there is an answer at all
+    unit: str = ""  # of delta, if one was given
 
     @property
     def certified(self) -> bool:
@@ -81,7 +82,7 @@ class Guarantee(Sentences):
         return int(self.frame["replications"].sum())
 
     def __str__(self) -> str:
-        claim = f"within {self.delta:g} of the best" if self.delta else "best"
+        claim = f"within {with_unit(f'{self.delta:g}', self.unit)} of the best" if self.delta else "best"
         if "feasible" in self.frame.columns:
             claim += " of those that keep the limits"
         n, sure = len(self.frame), f"confidence {_confidence(self.alpha)}"
@@ -120,7 +121,7 @@ def of_study(view: "View", alpha: float, delta: float, assume: str | None = None
     contexts = problem.contexts
     return Guarantee(
         alpha, delta, assumed.name, str(assumed), frames.of_active(frame, contexts), tuple(notes),
-        answered[contexts.active],
+        answered[contexts.active], problem.goal_unit,
     )  # fmt: skip
 
 

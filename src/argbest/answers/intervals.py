@@ -6,7 +6,7 @@ import numpy as np
 
 from argbest.core.arrays import Array
 from argbest.core.states import INTERVAL
-from argbest.texts import number
+from argbest.texts import number, with_unit
 
 TAILS = (1 - INTERVAL) / 2, (1 + INTERVAL) / 2
 
@@ -25,4 +25,9 @@ class Estimate(NamedTuple):
         return cls(float(sign * draws.mean()), low, high)
 
     def __str__(self) -> str:
-        return f"{number(self.mean)} (90 %: {number(self.low)} to {number(self.high)})"
+        return self.said()
+
+    def said(self, unit: str = "") -> str:
+        """Return "11.7 dollars (90 %: 8.4 to 15.2)"."""
+        mean = with_unit(number(self.mean), unit)
+        return f"{mean} (90 %: {number(self.low)} to {number(self.high)})"

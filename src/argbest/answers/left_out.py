@@ -73,9 +73,10 @@ def _without(
     """Return mean and variance of one pair given the data of all others."""
     count, mean, m2 = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
     count[k, c], mean[k, c], m2[k, c] = 0, 0.0, 0.0
+    rest = Tally(count, mean, m2, earlier=tally.earlier)
     try:
         with np.errstate(all="ignore"):
-            belief = exact_at(model.posterior(Tally(count, mean, m2), setting, params), np.array([k]))
+            belief = exact_at(model.posterior(rest, setting, params), np.array([k]))
             found = float(belief.mean[k, c]), float(belief.var[k, c])
     except (InputError, np.linalg.LinAlgError):
         return np.nan, np.nan

@@ -247,10 +247,13 @@ def _with_scatter(params: Any, tally: Tally) -> Any:
     freedom = np.maximum(tally.count - 1, 0)
     if freedom.sum() < _ENOUGH_FREEDOM or not tally.m2.any():
         return params
-    relative = relative_noise(tally.apart)
+    relative = relative_noise(tally.statistics_alone)
     log = np.log(relative * (np.sum(tally.m2 / relative) / freedom.sum()))
     usual = log.mean(axis=0) + log.mean(axis=1, keepdims=True) - log.mean()
-    return replace(params, noise=np.exp(np.maximum(log, usual)))
+    noise = np.exp(np.maximum(log, usual))
+    if tally.earlier is not None:  # whose noise is not judged
+        noise = np.concatenate([noise, params.noise[:, tally.shape[1] :]], axis=1)
+    return replace(params, noise=noise)
 
 
 def _firmness(tally: Tally) -> Array:
@@ -261,7 +264,7 @@ def _firmness(tally: Tally) -> Array:
     alternatives tell it for all.
     """
     rows = np.flatnonzero(tally.count.any(axis=1))
-    some = tally.apart[rows[:: 1 + len(rows) * tally.shape[1] // _MOST_LENDERS]]
+    some = tally.statistics_alone[rows[:: 1 + len(rows) * tally.shape[1] // _MOST_LENDERS]]
     n = int(np.clip(_DRAWN // some.count.size, *_DRAWS))
     log = np.log(plausible_noise(some, n, streams.generator(0, streams.Purpose.CERTIFICATE)))
     sizes, which = np.unique(some.count, return_inverse=True)
@@ -303,13 +306,13 @@ class _Predicted(NamedTuple):
 def _predicted(
     model: Model[Any], setting: Setting, tally: Tally, params: Any, wanted: BoolArray
 ) -> _Predicted:
-    plain = tally.apart
+    plain = tally.statistics_alone
     belief = exact_at(model.posterior(plain, setting, params), np.nonzero(wanted)[0])  # once for all pairs
     relates = belief.own_cov is None
     shared = getattr(params, "correlation", None) if tally.common is not None else None
     if shared is not None and np.any(shared):
         belief = exact_at(model.posterior(tally, setting, params), np.nonzero(wanted)[0])
-        _, shared = counted(shared, getattr(params, "uneven", None))
+        _, shared = counted(shared[..., : tally.shape[1]], getattr(params, "uneven", None))
         found = blocks(tally, belief.noise, shared)
         off, var, observed, related = by_blocks(belief, tally, found, wanted, of_table(setting.question))
         any_shared = bool(np.any(shared))

@@ -10,7 +10,7 @@ import pandas as pd
 from argbest.answers import people
 from argbest.core import common_noise, priors
 from argbest.core.arrays import Array
-from argbest.core.belief import Belief, missed, shocks_of
+from argbest.core.belief import Belief, left_out_share, shocks_of
 from argbest.core.findings import Findings, Lengthscales
 from argbest.jsonable import table
 from argbest.models.base import findings, troubles, weighs_common_noise
@@ -108,7 +108,8 @@ def _of_sum(view: "View") -> ModelSummary:
     said = summary(view.problem, mean, found)
     ended = troubles(view.model, view.setting, learned.params)
     more = (
-        *_of_missed(missed(learned.belief)),
+        *_of_sources(view, found),
+        *_of_what_is_left_out(left_out_share(learned.belief)),
         *people.left_within_groups(view),
         *ended,
         *_of_common_noise(view),
@@ -246,7 +247,22 @@ def _of_noise(parts: pd.DataFrame) -> str:
     return f"The noise of one replication has standard deviation {number(noise['sd'])}{spread}."
 
 
-def _of_missed(share: float) -> Iterator[str]:
+def _of_sources(view: "View", found: Findings | None) -> Iterator[str]:
+    """Yield how far prior runs were relied on."""
+    runs = view.problem.prior_runs
+    if runs is None or found is None:
+        return
+    if not found.sources:
+        yield f"The {runs.n:,} prior runs do not have this response."
+        return
+    said = [f"{each:.2f} ({name})" for name, each in zip(runs.sources, found.sources, strict=True)]
+    yield (
+        f"It also learned from {runs.n:,} prior runs. Correlation of what alternatives differ by, there and "
+        f"here: {_listed(said)}."
+    )
+
+
+def _of_what_is_left_out(share: float) -> Iterator[str]:
     """Yield how much a simplification of large tables leaves out, if it is worth a word."""
     if share >= _WORTH_A_WORD:
         yield (

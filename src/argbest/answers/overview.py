@@ -52,8 +52,7 @@ def overview(study: "Study") -> dict[str, Any]:
     view = study.view()
     return {
         "problem": view.problem.name,
-        "n_alternatives": int(view.problem.alternatives.active.sum()),
-        "n_contexts": int(view.problem.contexts.active.sum()),
+        **dict(zip(("n_alternatives", "n_contexts"), view.problem.in_use, strict=True)),
         "retired": study.retired,
         "initial_design": view.initial_design,
         **progress(study),

@@ -139,7 +139,7 @@ def _answered(view: "View", asked: Pareto, goals: tuple[Goal, ...]) -> ParetoAns
         bound=problem.asked,
         view=view,
         note=note,
-        unit=problem.reward,
+        unit=problem.goal_unit,
     )
 
 

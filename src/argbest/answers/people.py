@@ -14,7 +14,7 @@ from argbest.core.arrays import Array, BoolArray
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis
 from argbest.problems.population import people_of, with_entries
-from argbest.texts import Sentences, chance, number
+from argbest.texts import Sentences, chance, number, with_unit
 
 if TYPE_CHECKING:
     from argbest.study.view import View
@@ -218,7 +218,7 @@ def lines(view: "View") -> list[tuple[str, str, str]]:
                 f"{row['group']} ({row['n_contexts']:,})",
                 str(row["selected"]),
                 f" for {100 * row['share']:.0f} %, P(right) {chance(row['p_right'])}, expected loss "
-                f"{number(row['expected_loss'], 2)}",
+                f"{with_unit(number(row['expected_loss'], 2), view.problem.goal_unit)}",
             )
             for row in groups(view).head(_MOST_LINES).to_dict("records")
         ),
@@ -227,10 +227,11 @@ def lines(view: "View") -> list[tuple[str, str, str]]:
 
 def price(view: "View") -> str:
     """Return a sentence on what the rule costs against choosing for each by its own row."""
-    own = view.certificate(0.0)
+    own, found, unit = view.certificate(0.0), _rule(view).price, view.problem.goal_unit
+    cost = "nothing" if found is None else found.said(unit)
     return (
-        f"The rule costs {_rule(view).price} against choosing for each by its own row, which is right with "
-        f"probability {chance(float(own.pcs_e))} and expected to lose {number(float(own.eoc), 2)}."
+        f"The rule costs {cost} against choosing for each by its own row, which is right with probability "
+        f"{chance(float(own.pcs_e))} and expected to lose {with_unit(number(float(own.eoc), 2), unit)}."
     )
 
 

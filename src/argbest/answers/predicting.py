@@ -65,15 +65,10 @@ def predicted(
     return frames[0] if len(frames) == 1 else pd.concat(frames)
 
 
-def _at_a_time(view: View, *, alike: bool = False) -> int:
-    """Return how many contexts to look at together, for memory's sake; ``alike`` as if each was alone.
-
-    Where many are looked at, fewer plausible parameters count (`Integrated.at`).
-    """
+def _at_a_time(view: View) -> int:
+    """Return how many contexts to look at together, for memory's sake; each is looked at by itself."""
     observed = int(np.count_nonzero(view.tally.count))
-    found = max(1, _MOST_NUMBERS // (view.problem.n_alternatives * max(observed, 1)))
-    integrated = view.inference.integrated if alike else None
-    return found if integrated is None else max(1, min(found, models.LOOKS // integrated.points.n))
+    return max(1, _MOST_NUMBERS // (view.problem.n_alternatives * max(observed, 1)))
 
 
 def posterior(view: View, contexts: object = None, *, level: float | None = None) -> pd.DataFrame:
@@ -250,7 +245,8 @@ class OwnContexts:
 
 def _own_context(view: View, rows: Axis) -> IntArray:
     """Return which contexts of the study the rows are, -1 for those that are none, or are retired."""
-    same = np.all(_separation(view, rows) == 0, axis=0) & view.problem.contexts.active
+    same = np.all(view.problem.contexts.separation(view.problem.bounds, rows) == 0, axis=0)
+    same &= view.problem.contexts.active
     return np.where(same.any(axis=1), np.argmax(same, axis=1), -1)
 
 
@@ -261,8 +257,8 @@ def model_at(view: View, rows: Axis) -> Belief:
 
 
 def _separation(view: View, rows: Axis) -> Array:
-    """Return the squared scaled distances to the contexts of the study, [coordinate, row, context]."""
-    return view.problem.contexts.separation(view.problem.bounds, rows)
+    """Return the squared scaled distances that `Model.predict` takes, [coordinate, row, context]."""
+    return view.problem.separation_of(rows)
 
 
 def ruled_out_at(view: View, rows: Axis) -> BoolArray | None:
@@ -308,7 +304,7 @@ def prediction_kit(view: View) -> Plain:
     there = [_at_own_contexts(view)]
     if new:
         rows = axis.rows([_context(axis, row) for row in new])
-        there += [_elsewhere(view, some) for some in rows.blocks(_at_a_time(view, alike=True))]
+        there += [_elsewhere(view, some) for some in rows.blocks(_at_a_time(view))]
     place = own | {row: len(axis) + i for i, row in enumerate(new)}
     return _kit(view, stops, points, there, [place[row] for row in grid + points])
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from argbest.answers.intervals import Estimate
 from argbest.core.arrays import Array
-from argbest.texts import Sentences, number
+from argbest.texts import Sentences, number, with_unit
 
 if TYPE_CHECKING:
     from argbest.study.view import View
@@ -37,14 +37,18 @@ class Tailoring(Sentences):
         return None if found.empty else int(found.iloc[0])
 
     def __str__(self) -> str:
-        said = f"choosing per context gains {self.value} over {self.single} everywhere"
+        return self.said()
+
+    def said(self, unit: str = "") -> str:
+        """Return the value in words, with the unit of the rewards."""
+        said = f"choosing per context gains {self.value.said(unit)} over {self.single} everywhere"
         shares = [
             f"{n} keep {100 * share:.0f} %"
             for n, share in zip(self.curve["n_alternatives"], self.curve["share"], strict=True)
             if n > 1
         ]
         if not shares or self.value.mean <= 0:
-            gain = number(max(self.value.mean, 0.0))
+            gain = with_unit(number(max(self.value.mean, 0.0)), unit)
             return f"choosing per context gains {gain} over {self.single} everywhere"
         until = 1 + next(
             (i for i, s in enumerate(self.curve["share"][1:]) if s >= _NEARLY_ALL), len(shares) - 1

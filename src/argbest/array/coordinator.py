@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from argbest import files, simulators
 from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe, say
 from argbest.errors import ArgbestError, InputError, StorageError
 from argbest.simulators.calling import Job, Outcome, reason
+from argbest.storage.base import Revised
+from argbest.storage.opening import open_storage
 from argbest.study.ledger import FAILED, TOLD
 from argbest.study.study import Study
 from argbest.study.workers import BEAT, Lifeline, Patience, Presence, Watch, boot, ended, locked
@@ -293,21 +295,26 @@ class _ChangedError(StorageError):
 class WorkingCopy:
     """A copy of a study's file on a local disk; `publish` puts it back in one piece."""
 
-    def __init__(self, home: Path, folder: Path) -> None:
-        self.home, self.path = home, folder / home.name
+    def __init__(self, home: Path, folder: Path, name: str = "study") -> None:
+        self.home, self.path, self._name = home, folder / home.name, name
         with _reported(home), closing(sqlite3.connect(f"{home.as_uri()}?mode=rw", uri=True)) as there:
             there.execute("PRAGMA journal_mode = DELETE")  # takes in what stands in files beside it
             _copy(there, self.path, "WAL")
-        self._left = _identity(home)
+        self._left, self._published = _identity(home), _n_events(self.path, name)
 
     def publish(self, *, mode: str = "DELETE") -> None:
-        """Replace the study's file by the copy in one piece; an error if somebody else has changed it."""
+        """Replace the study's file by the copy in one piece; an error if somebody else has changed it.
+
+        Rows that somebody has added to it or retired from it meanwhile are added and retired in the copy.
+        """
         with _passing(self.home):
             if not self.home.parent.is_dir():
                 raise FileNotFoundError(errno.ENOENT, "its folder is gone")
-            if _identity(self.home) == self._left:
-                files.write(self.home, self._packed(mode).read_bytes())
-                self._left = _identity(self.home)
+            if _identity(self.home) == self._left or self._took_over():
+                packed = self._packed(mode)
+                published = _n_events(packed, self._name)
+                files.write(self.home, packed.read_bytes())
+                self._left, self._published = _identity(self.home), published
                 return
             rescued = self.home.with_name(f"{self.home.stem}-rescued{self.home.suffix}")
             files.write(rescued, self._packed("DELETE").read_bytes())
@@ -315,6 +322,25 @@ class WorkingCopy:
             f"{str(self.home)!r} was changed by another process while the coordinator worked on it, and "
             f"is left as it is. The coordinator's own state is in {str(rescued)!r}. Choose one of them."
         )
+
+    def _took_over(self) -> bool:
+        """Return whether all that is new in the study's file are changes of its table; they are made here."""
+        with suppress(ArgbestError, sqlite3.Error), ExitStack() as stack:
+            address = f"{self.home.as_uri()}?mode=rw"
+            with closing(sqlite3.connect(address, uri=True)) as there:
+                there.execute("PRAGMA journal_mode = DELETE")  # takes in what stands in files beside it
+            changed = stack.enter_context(closing(open_storage(self.home, name=self._name)))
+            stored, news = changed.definition(), changed.since(self._published)
+            changes = [event for event in news if isinstance(event, Revised)]
+            if stored is None or not changes or len(changes) < len(news):
+                return False
+            study = stack.enter_context(closing(Study.load(self.path, name=self._name)))
+            if study.definition["id"] != stored["id"]:
+                return False
+            for change in changes:
+                study.repeat(change)
+            return True
+        return False
 
     def put_back(self) -> None:
         """Put the final state back; if that is not possible even later, leave it elsewhere and say where."""
@@ -352,15 +378,22 @@ class WorkingCopy:
         return packed
 
 
+def _n_events(path: Path, name: str) -> int:
+    """Return how many events a file holds of a study."""
+    with _reported(path), closing(sqlite3.connect(path)) as file:
+        found = file.execute("SELECT revision FROM argbest_studies WHERE name = ?", (name,)).fetchone()
+        return 0 if found is None else int(found[0])
+
+
 @contextmanager
-def taken(storage: str) -> Iterator[WorkingCopy]:
+def taken(storage: str, name: str = "study") -> Iterator[WorkingCopy]:
     """Yield a working copy of a study's file; it is put back however the work ends."""
     if "://" in storage:
         raise InputError(
             "a study on a database server needs no shared folder; run `argbest worker` in every task."
         )
     with _place_for_a_copy() as folder:
-        copy = WorkingCopy(Path(storage).absolute(), folder)
+        copy = WorkingCopy(Path(storage).absolute(), folder, name)
         try:
             yield copy
         finally:

@@ -286,7 +286,7 @@ def _present(folder: Folder, presence: Presence, reaching: Patience) -> Iterator
     if main:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what batch systems send before they kill
     try:
-        with presence.shown(sign.give, reaching):
+        with presence.announced(sign.give, reaching):
             try:
                 yield sign
             finally:

@@ -80,7 +80,18 @@ _column = partial(click.option, metavar="COL")
     callback=lambda _context, _option, given: given and listed("--reward-range", given, "0,1"),
     help="Range of every single reward, such as 0,1 for failure and success.",
 )
+@click.option(
+    "--unit",
+    metavar="UNIT|NAME=UNIT",
+    multiple=True,
+    callback=lambda _context, _option, given: _units(given),
+    help="Unit of the rewards, or of a response or column by name, such as rate=calls/h; may be repeated.",
+)
 @click.option("--rate", is_flag=True, help="Every single reward is 0 or 1, such as failure and success.")
+@_column("--source", help="Column that names the source of a run, where there are several; with --target.")
+@click.option(
+    "--target", metavar="NAME", help="Source that the answer is about; runs of the others are prior runs."
+)
 @click.option("--dropna", is_flag=True, help="Leave out rows with missing values.")
 @click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal point of text files.")
 @click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.  [default: the first]")
@@ -122,15 +133,15 @@ def analyze(
     responses it is variance.cost and so on. Without --alternative and --context, argbest expects the columns
     of its own exports.
     """
-    from argbest.posthoc import observed
     from argbest.posthoc.analysis import analysis, notes
+    from argbest.posthoc.prior_runs import observe_target
     from argbest.table_files import read_table
 
     columns |= {axis: columns[axis] or axis for axis in ("alternative", "context")}
     columns["value"] = columns["value"] if len(columns["value"]) > 1 else next(iter(columns["value"]), None)
     frame = read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet)
     contexts = None if about is None else read_table(about, decimal=decimal)
-    found = observed.observe(frame, name=runs.stem, contexts=contexts, **columns)
+    found = observe_target(frame, name=runs.stem, contexts=contexts, **columns)
     if out is not None:
         prepare(out)
     study = found.study(question=question, policy=policy, model=model, seed=seed)
@@ -148,6 +159,14 @@ def analyze(
         _show(study, answer, delta)
     if out is not None:
         _write(study, answer, out, quiet=as_json)
+
+
+def _units(given: Sequence[str]) -> dict[str, str] | None:
+    """Return units by name; one without a name is that of the rewards."""
+    from argbest.problems.units import REWARD
+
+    parts = (each.rpartition("=") for each in given)
+    return {name if equals else REWARD: unit for name, equals, unit in parts} or None
 
 
 def _bins(given: Sequence[str]) -> int | dict[str, int] | None:
@@ -170,6 +189,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     from argbest.answers import people
     from argbest.core.states import LEVEL
     from argbest.report import curves
+    from argbest.texts import with_unit
 
     problem, certificate = study.problem, study.certificate(delta)
     short, contexts = short_labels(problem), curves.row_labels(problem.contexts)
@@ -187,7 +207,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
         )
         for label, row, p in zip(contexts, answer["selection"], certificate.pcs.tolist(), strict=True)
     ]
-    right = "P(best)" if not delta else f"P(within {delta:g})"
+    right = "P(best)" if not delta else f"P(within {with_unit(f'{delta:g}', problem.goal_unit)})"
     say(
         "{}: {} replications of {} alternatives x {} contexts".format(
             problem.name, answer["replications"], *problem.shape

@@ -98,7 +98,7 @@ def _show(study: "Study", now: dict[str, Any], again: str) -> None:
             "PCS so far: {} weighted over contexts, {} in the worst, {} in all at once".format(
                 *(chance(certainty[name]) for name in ("pcs_e", "pcs_m", "p_all"))
             ),
-            f"contexts: {in_words(certainty, certainty['delta'])}",
+            f"contexts: {in_words(certainty, certainty['delta'], study.problem.goal_unit)}",
             *certainty["doubts"],
         )
         if now.get("forecast"):

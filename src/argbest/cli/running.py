@@ -87,8 +87,14 @@ _shared = click.option(
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--storage", help="File or URL of a database.  [default: the study file's, else FILE.db]")
+@click.option(
+    "--prior-runs",
+    type=click.Path(path_type=Path),
+    help="Table of old runs, or of another version of the simulator, to begin with.  [default: the study "
+    "file's]",
+)
 @_limits
-def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
+def run(file: Path, storage: str | None, prior_runs: Path | None, quiet: bool, **given: Any) -> None:
     """Run the study described in FILE (TOML; see `argbest init`), and store it.
 
     After any interruption, continue with: argbest resume STORAGE
@@ -98,7 +104,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     from argbest.study.run_options import GuaranteedPCS, afford
     from argbest.study.study import Study
 
-    described, where = _described(file, storage)
+    described, where = _described(file, storage, prior_runs)
     if described.problem.simulate is None:
         raise InputError(f"{file.name} has no [simulator]; name a command or a Python function there.")
     _need_a_simulator(described.problem)
@@ -158,7 +164,7 @@ def resume(
         return
     from argbest.array.coordinator import taken, tasks_in
 
-    with taken(storage) as copy:
+    with taken(storage, name) as copy:
         study = load(str(copy.path), name, python, file)
         with tasks_in(folder, study, copy, _planned(study, given), shared=shared) as options:
             go_on(study, options)
@@ -183,11 +189,11 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
         _say_why_it_ended(study, options, onward, n - before)
 
 
-def _described(file: Path, storage: str | None) -> tuple["StudyFile", str]:
+def _described(file: Path, storage: str | None, prior_runs: Path | None = None) -> tuple["StudyFile", str]:
     """Return what a study file says, and where its study is kept."""
     from argbest import studyfile
 
-    described = studyfile.read(file)
+    described = studyfile.read(file, earlier=prior_runs)
     for remark in described.remarks:
         note(remark)
     return described, storage or described.storage or str(file.with_suffix(".db"))
@@ -199,7 +205,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
 
     problem, before = study.problem, study.n_replications
     echo(
-        f"{problem.name}: {problem.n_alternatives} alternatives x {problem.n_contexts} contexts, "
+        f"{problem.name}: {problem.in_use[0]} alternatives x {problem.in_use[1]} contexts, "
         f"kept in {shown(where)}"
     )
     try:

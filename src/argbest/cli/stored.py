@@ -69,8 +69,8 @@ def _need_the_same(stored: "Study", described: "Study", file: Path) -> None:
     """Refuse a study file that describes another study than the stored one; it may have more rows."""
     from argbest.study.definition import differences
 
-    found = differences(stored.definition, described.definition, rows=False)
-    if found:
+    if differences(stored.definition, described.definition, rows=False):
+        found = differences(stored.definition, described.definition)
         raise InputError(
             f"{file.name} does not describe the stored study. {'; '.join(found)}. Only the name, "
             "the simulator and [run] may change, and rows may be added. Correct the file, or begin a new "
@@ -139,7 +139,7 @@ def standing(study: "Study", delta: float | None = None) -> str:
     from argbest.core.states import counts, in_words
 
     zone = study.indifference(delta)
-    return in_words(counts(doubts.states(study.view(), zone)), zone)
+    return in_words(counts(doubts.states(study.view(), zone)), zone, study.problem.goal_unit)
 
 
 def choice_text(short: Mapping[Any, str], row: Mapping[str, Any], *, limits: bool) -> str:

@@ -166,7 +166,8 @@ def _row(axis: "Axis", text: str) -> object:
     if text in axis.labels or (not axis.columns and isinstance(axis.labels[0], str)):
         return text
     shape = "an object with the columns " + ", ".join(axis.columns) if axis.columns else "a number"
-    return text if axis.named and not text.startswith("{") else _json(text, shape)
+    named = axis.named and axis.columns and not text.startswith("{")
+    return text if named else _json(text, shape)
 
 
 def _json(text: str, shape: str) -> Any:

@@ -43,6 +43,7 @@ class Inputs(NamedTuple):
     kernel: str
     alternatives: Coordinates | None  # None: names, each unlike all others
     contexts: Array  # [d, context, context]: squared distances
+    n_sources: int = 0  # the last coordinates that say which source a run is from (`argbest.core.earlier`)
 
 
 class Search(NamedTuple):
@@ -100,8 +101,14 @@ def fit_map(
 def _seen(tally: Tally, noise: Array, correlation: Array | None) -> SearchData:
     """Return the data in the form that a search takes."""
     if tally.common is None or correlation is None or not correlation.any():
-        return SearchData(tally.apart, noise, None)
+        return SearchData(tally.statistics_alone, noise, None)
     return SearchData(tally, noise, common_noise.rows(tally, noise, correlation))
+
+
+def _table(inputs: Inputs, tally: Tally, noise: Array) -> structured_evidence.ObservedTable:
+    """Return the data of one study in the form that structure takes."""
+    where = inputs.alternatives, inputs.contexts
+    return structured_evidence.prepare(*where, tally.statistics_alone, noise, inputs.n_sources)
 
 
 Climb = Callable[[Array, int, Array], SearchResult]
@@ -115,7 +122,7 @@ def _fit(inputs: Inputs, seen: SearchData, rules: Array, search: Search) -> Sear
         climb: Climb = functools.partial(_climb_compiled, inputs, seen, rules)
         return _best(climb, climb, search)
     dense = functools.partial(_climb_in_python, _search_dense, inputs, seen, rules)
-    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.apart, noise)
+    data = _table(inputs, tally, noise)
     roughly, closely = (
         functools.partial(_climb_structured, inputs.kernel, data, rules, most)
         for most in (FEWER_FEATURES, MOST_FEATURES)
@@ -179,8 +186,7 @@ def evaluator(
         seen = _seen(tally, noise, correlation)
         return lambda theta: _evidence(inputs, seen, prior, theta)[:2], None
     kernel, rules = inputs.kernel, prior.rules
-    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.apart, noise)
-    data = structured_evidence.with_landmarks(kernel, data, near, MOST_FEATURES)
+    data = structured_evidence.with_landmarks(kernel, _table(inputs, tally, noise), near, MOST_FEATURES)
 
     def evaluate(theta: Array) -> tuple[Array, Array]:
         gradient = np.empty(theta.shape)
@@ -267,7 +273,8 @@ def _call(
         values = tally.mean, tally.m2, noise, np.zeros(2), np.zeros((0, 0)), np.zeros(0)
     else:
         values = common.mean, np.zeros(tally.shape), noise, *common[1:]
-    how = rules, kernel_code(inputs.kernel), int(where is None), steps, starts, hessian, addresses
+    code = kernel_code(inputs.kernel), int(where is None), inputs.n_sources
+    how = rules, *code, steps, starts, hessian, addresses
     with np.errstate(all="ignore"):
         return _Outputs(*search(*place, count, *values, *how))
 
@@ -283,11 +290,11 @@ _search_structured = search_for(structured_evidence.log_posterior, in_python)
 
 def _search_body(  # type: ignore[no-untyped-def]
     points, categorical, separation, count, mean, m2, noise, totals, factor, shared, rules, kernel, names,
-    steps, starts, hessian, addresses, theta, constant, value, status, doubt, gradient, learned,
+    sources, steps, starts, hessian, addresses, theta, constant, value, status, doubt, gradient, learned,
 ):  # fmt: skip
     """Fill the best of the points reached from the starts in so many steps, and the slopes there."""
     data = prepare(points, categorical, separation, count, mean, m2, noise, (totals, factor, shared))
-    given = ((kernel, names, addresses[2]), data, rules.copy())
+    given = ((kernel, names, addresses[2], sources), data, rules.copy())
     spare = data[2][1][0] - data[2][0].shape[1]
     for i in range(theta.size):
         for j in range(theta.size):
@@ -317,9 +324,9 @@ def _objective() -> Any:
 @functools.cache
 def _search() -> Callable[..., Any]:
     seen = f"{_TABLE}, {_ROW}, {_CUBE}{4 * f', {_TABLE}'}, {_ROW}, {_TABLE}, {_ROW}"
-    how = f"{_TABLE}, int64, int64, int64, {_TABLE}, {_TABLE}, int64[:]"
+    how = f"{_TABLE}, int64, int64, int64, int64, {_TABLE}, {_TABLE}, int64[:]"
     filled = f"{_ROW}, {_ROW}, {_ROW}, int64[:], {_ROW}, {_ROW}, {_TABLE}"
-    layout = "(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),(t),(m,w),(m),(p,q),(),(),(),(s,p),(p,p),(f)"
+    layout = "(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),(t),(m,w),(m),(p,q),(),(),(),(),(s,p),(p,p),(f)"
     return compile_ufunc(
         _search_body, f"void({seen}, {how}, {filled})", f"{layout}->(p),(),(),(),(),(p),(p,p)"
     )

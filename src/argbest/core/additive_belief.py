@@ -79,9 +79,9 @@ class AdditiveBelief(CorrelatedAlternatives):
         return replace(self, n_draws=n_draws, before=self._first)
 
     @property
-    def missed(self) -> float:
+    def left_out_share(self) -> float:
         """The share of what alternatives have in common that was taken for their own, for speed."""
-        return self.foundation.missed
+        return self.foundation.left_out_share
 
     @property
     def rows(self) -> Array:

@@ -147,9 +147,11 @@ def by_features(prior: AdditivePrior, data: Data, most: int | None = MOST_FEATUR
         weighed = one.inverse @ (one.root[..., None] * cross)
         own[one.blocks.alternatives] -= np.swapaxes(one.root[..., None] * cross, 1, 2) @ weighed
     mean, rows = _shared(solution, left)
+    if (n := data.wanted) is not None:
+        prior, mean, rows, own = prior.first(n), mean[:, :n], rows[:, :n], own[:, :n, :n]
     var = np.einsum("kcc->kc", own) + np.sum(rows**2, axis=-1)
-    foundation, stack = ByStructure(prior, own, rows, known.missed), Stack(np.empty((0, *mean.shape)))
-    return AdditiveBelief(data.shift + mean, np.maximum(var, 0.0), data.noise, foundation, stack, 0)
+    foundation, stack = ByStructure(prior, own, rows, known.left_out_share), Stack(np.empty((0, *mean.shape)))
+    return AdditiveBelief(data.shift + mean, np.maximum(var, 0.0), data.noise_wanted, foundation, stack, 0)
 
 
 def by_features_at(
@@ -175,8 +177,8 @@ def by_features_at(
     own, rows = own - np.sum(news**2, axis=-1), np.concatenate([rows, news], axis=2)
     mean, own, rows = (np.moveaxis(each, 1, 0)[:, :, None] for each in (mean, own, rows))
     var = own + np.sum(rows**2, axis=-1)
-    noise = np.broadcast_to(data.noise.mean(axis=-1, keepdims=True), mean.shape)
-    foundation = ByStructure(prior.alone(len(mean)), own[..., None], rows, known.missed)
+    noise = np.broadcast_to(data.noise_wanted.mean(axis=-1, keepdims=True), mean.shape)
+    foundation = ByStructure(prior.alone(len(mean)), own[..., None], rows, known.left_out_share)
     stack = Stack(np.empty((len(mean), 0, *mean.shape[1:])))
     return AdditiveBelief(data.shift + mean, np.maximum(var, 0.0), noise, foundation, stack, 0)
 

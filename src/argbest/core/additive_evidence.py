@@ -1,7 +1,9 @@
 """The log evidence of the additive GP from the observed cells of a study, with its gradient.
 
 Cov(f_k(c), f_j(c′)) = s_g κ_g(c, c′) + κ_A(k, j) (s_a + s_h κ_C(c, c′)) + s_d 1{k = j} κ_C(c, c′): trend,
-offset, joint part and own deviation. Of names κ_A(k, j) = 1{k = j}. For the m observed cells,
+offset, joint part and own deviation. Of names κ_A(k, j) = 1{k = j}. Where the last coordinates of contexts
+are sources (`argbest.core.earlier`), s_a is multiplied by the correlation κ_S of their distances alone: an
+alternative has a level in every source. For the m observed cells,
 D = diag(N/σ²), B = I + D½ K D½ and A = D½ B⁻¹ D½, the nugget part of K. θ = (log lengths of the trend, of the
 alternatives, of the contexts; log s_g, s_a, s_h, s_d; log λ; log noise). The constant is flat and integrated.
 Where noise is common to alternatives, D has blocks (`argbest.core.common_noise`), and K another part:
@@ -38,7 +40,8 @@ SCALES = PARTS + 2  # at the end of θ: those of the parts, of what is like the 
 
 # Scratch space: tables of contexts [·, c, c′] and of alternatives [·, k, j].
 # NumPy's integers: for every other constant Numba would compile a function once more.
-_TREND, _TREND_SLOPE, _NEAR, _NEAR_SLOPE, _TREND_PULL, _NEAR_PULL, _OF_CONTEXTS = np.arange(7)
+_TREND, _TREND_SLOPE, _NEAR, _NEAR_SLOPE, _LEVEL, _LEVEL_SLOPE = np.arange(6)
+_TREND_PULL, _NEAR_PULL, _LEVEL_PULL, _OF_CONTEXTS = np.arange(6, 10)
 _RELATION, _RELATION_SLOPE, _RELATION_PULL, _OF_ALTERNATIVES = np.arange(4)
 
 
@@ -128,6 +131,18 @@ def _relate(theta, code, alternatives, tables):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def _relate_levels(theta, code, contexts, tables):  # type: ignore[no-untyped-def]
+    """Fill κ_S and its slope from the coordinates of sources, the last ``code[3]`` ones; 1 without any."""
+    if code[3] > 0:
+        first = contexts.shape[0] - code[3]
+        _correlations(theta[first:], code[0], contexts[first:], tables, _LEVEL)
+    else:
+        for i in range(contexts.shape[1]):
+            for j in range(contexts.shape[1]):
+                tables[_LEVEL, i, j] = 1.0
+
+
+@inlined
 def _fill(place, scales, tables, b):  # type: ignore[no-untyped-def]
     """Fill the upper triangle of K, nugget included."""
     (alternative, first), (of_contexts, of_alternatives) = place, tables
@@ -136,7 +151,7 @@ def _fill(place, scales, tables, b):  # type: ignore[no-untyped-def]
         for cc in range(c, first.size - 1):
             nearness = of_contexts[_NEAR, c, cc]
             common, own = scales[0] * of_contexts[_TREND, c, cc], scales[3] * nearness
-            related = scales[1] + scales[2] * nearness
+            related = scales[1] * of_contexts[_LEVEL, c, cc] + scales[2] * nearness
             for i in range(first[c], first[c + 1]):
                 k = alternative[i]
                 for j in range(max(i, first[cc]), first[cc + 1]):
@@ -151,7 +166,7 @@ def _fill(place, scales, tables, b):  # type: ignore[no-untyped-def]
 
 @inlined
 def _pull(place, rows, inverse, scales, tables, slopes, last):  # type: ignore[no-untyped-def]
-    """Add the slopes of the four scales and fill the pulls on κ_g, κ_A and κ_C.
+    """Add the slopes of the four scales and fill the pulls on κ_g, κ_A, κ_C and κ_S.
 
     Σ pull · κ′ over all pairs is ½ tr[(ααᵀ + ββᵀ − A) K′]: the m × m pull, each pair of cells once, is
     contracted with the other factor; O(m²).
@@ -164,7 +179,8 @@ def _pull(place, rows, inverse, scales, tables, slopes, last):  # type: ignore[n
     for c in range(first.size - 1):
         for cc in range(c, first.size - 1):
             nearness = of_contexts[_NEAR, c, cc]
-            related, total, shared, alone = scales[1] + scales[2] * nearness, 0.0, 0.0, 0.0
+            level, total, shared, alone = of_contexts[_LEVEL, c, cc], 0.0, 0.0, 0.0
+            related = scales[1] * level + scales[2] * nearness
             for i in range(first[c], first[c + 1]):
                 k = alternative[i]
                 for j in range(max(i, first[cc]), first[cc + 1]):
@@ -184,7 +200,8 @@ def _pull(place, rows, inverse, scales, tables, slopes, last):  # type: ignore[n
             of_contexts[_TREND_PULL, c, cc] = scales[0] * total
             of_contexts[_NEAR_PULL, c, cc] = scales[2] * shared + scales[3] * alone
             on_trend += total * of_contexts[_TREND, c, cc]
-            on_offset += shared
+            of_contexts[_LEVEL_PULL, c, cc] = scales[1] * shared
+            on_offset += shared * level
             on_joint += shared * nearness
             on_own += alone * nearness
     nugget = alternative.size * NUGGET * diagonal
@@ -279,16 +296,16 @@ _DATA = types.Tuple(
         _TWO_CUBES,
     )
 )
-lend, _borrow = passage(types.Tuple((types.UniTuple(types.int64, 3), _DATA, TABLE)))  # code, data, rules
+lend, _borrow = passage(types.Tuple((types.UniTuple(types.int64, 4), _DATA, TABLE)))  # code, data, rules
 
 
 def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-def]
     """Return log evidence + log prior, fill the gradient in θ and (constant, doubt), for a search.
 
     −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀAr + log 1ᵀA1 − log 2π], r = Ȳ − 1ᵀAȲ / 1ᵀA1.
-    ``code`` is (kernel, whether alternatives are names, address of `invert`), ``data`` what `prepare`
-    returns. The rows become D½, α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1 and β = A1 / √(1ᵀA1), and
-    ``inverse`` becomes B⁻¹.
+    ``code`` is (kernel, whether alternatives are names, address of `invert`, coordinates that are sources),
+    ``data`` what `prepare` returns. The rows become D½, α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1 and
+    β = A1 / √(1ᵀA1), and ``inverse`` becomes B⁻¹.
 
     Where noise is common Λ = S⁻¹ R R S⁻¹ takes the place of D, and B = I + R S⁻¹ K S⁻¹ R. What takes the
     place of D½ is then S⁻¹, and ``inverse`` becomes R B⁻¹ R.
@@ -308,6 +325,7 @@ def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-de
     _correlations(theta, code[0], contexts, of_contexts, _TREND)
     _relate(theta[d:], code, alternatives, of_alternatives)
     _correlations(theta[second:], code[0], contexts, of_contexts, _NEAR)
+    _relate_levels(theta[second:], code, contexts, of_contexts)
     scales = np.exp(theta[last]), np.exp(theta[last + 1]), np.exp(theta[last + 2]), np.exp(theta[last + 3])
     like, variance = np.exp(theta[p - 2]), np.exp(theta[p - 1])
 
@@ -339,6 +357,11 @@ def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-de
     _add_lengths(theta, contexts, of_contexts, _TREND_PULL, _TREND_SLOPE, gradient)
     _add_lengths(theta[d:], alternatives, of_alternatives, _RELATION_PULL, _RELATION_SLOPE, gradient[d:])
     _add_lengths(theta[second:], contexts, of_contexts, _NEAR_PULL, _NEAR_SLOPE, gradient[second:])
+    if code[3] > 0:
+        source = last - code[3]
+        _add_lengths(
+            theta[source:], contexts[d - code[3] :], of_contexts, _LEVEL_PULL, _LEVEL_SLOPE, gradient[source:]
+        )
     gradient[p - 2] += slope
     gradient[p - 1] += slope + noise_slope(totals, variance, m, trace, squared)  # λ multiplies the noise
     found[0], found[1] = constant, doubt_of(m, largest, trace + squared)

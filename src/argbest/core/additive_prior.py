@@ -29,7 +29,8 @@ class AdditivePrior:
 
     Where alternatives share noise, 1{c = c′} v_k(c) v_j(c) is added with the loadings v = ``noise_like``:
     what moves all rewards of a context together, in proportion to their noise, as one lucky replication does.
-    A prior without it would take every such movement for luck.
+    A prior without it would take every such movement for luck. Where runs are from several sources the offset
+    is multiplied by the correlation of the level of an alternative in two of them (`argbest.core.earlier`).
     """
 
     kernel: str
@@ -42,6 +43,7 @@ class AdditivePrior:
     own: Array  # [...]
     noise_like: Array | None = None  # [..., alternative, context]: v; None where no noise is shared
     same: BoolArray | None = None  # [context, context′]: which are the same; None: those of equal place
+    level: Array | None = None  # [..., context, context′]: of an alternative's level; None: 1
 
     @property
     def variance(self) -> Array:
@@ -88,8 +90,25 @@ class AdditivePrior:
     def study(self, index: tuple[int, ...]) -> "AdditivePrior":
         """Return the prior of one of several studies."""
         names = ["alternative_lengthscale", "trend", "nearness", "offset", "joint", "own"]
-        names += [] if self.noise_like is None else ["noise_like"]
+        names += [name for name in ("noise_like", "level") if getattr(self, name) is not None]
         return replace(self, **{name: getattr(self, name)[index] for name in names})
+
+    def towards(self, n_contexts: int) -> "AdditivePrior":
+        """Return the prior with the tables of all contexts and the first, [..., context, those]."""
+        return replace(
+            self,
+            trend=self.trend[..., :n_contexts],
+            nearness=self.nearness[..., :n_contexts],
+            level=None if self.level is None else self.level[..., :n_contexts],
+            same=np.eye(self.trend.shape[-2], n_contexts, dtype=bool),
+        )
+
+    def first(self, n_contexts: int) -> "AdditivePrior":
+        """Return the prior of the first contexts, all of one source: an alternative has one level there."""
+        some, loadings = (..., slice(n_contexts), slice(n_contexts)), self.noise_like
+        loadings = None if loadings is None else loadings[..., :n_contexts]
+        trend, nearness = self.trend[some], self.nearness[some]
+        return replace(self, trend=trend, nearness=nearness, noise_like=loadings, level=None)
 
     def among(self, alternatives: IntArray) -> "AdditivePrior":
         """Return the prior of some alternatives."""
@@ -151,7 +170,10 @@ class AdditivePrior:
             related += weight[..., j, None] * self.relation(alternative[..., j], n_alternatives)
         trend = np.take_along_axis(self.trend, context[..., None], axis=-2)
         near = np.take_along_axis(self.nearness, context[..., None], axis=-2)
-        shared = self.offset[..., None, None] + self.joint[..., None, None] * near
+        shared = self.offset[..., None, None]
+        if self.level is not None:
+            shared = shared * np.take_along_axis(self.level, context[..., None], axis=-2)
+        shared = shared + self.joint[..., None, None] * near
         out = related[..., None] * shared[..., None, :]
         if (total := weight.sum(axis=-1)).any():  # of differences it is 0
             out += (total[..., None] * trend)[..., None, :]
@@ -177,7 +199,8 @@ class AdditivePrior:
         """Return the covariances of cells [m] of one study with those of some alternatives, [m, to, c]."""
         related = self.relation(alternative, 0, to)
         near = self.nearness[context]
-        out = related[..., None] * (self.offset + self.joint * near)[:, None, :]
+        levels = self.offset if self.level is None else self.offset * self.level[context]
+        out = related[..., None] * (levels + self.joint * near)[:, None, :]
         out += self.trend[context][:, None, :]
         cell, place = np.nonzero(alternative[:, None] == to)
         out[cell, place] += self.own * near[cell]
@@ -207,10 +230,12 @@ class AdditivePrior:
         if self.alternatives is not None and len(self.alternatives) <= _TABLE:  # all by tables: far quicker
             out = taken(self.joint * self._relations + self.own * np.eye(len(self.alternatives)), 0)
             out *= taken(self.nearness)
-            out += taken(self.offset * self._relations, 0)
+            levels = taken(self.offset * self._relations, 0)
+            out += levels if self.level is None else levels * taken(self.level)
             out += taken(self.trend)
         else:
-            out = taken(self.offset + self.joint * self.nearness)
+            levels = self.offset if self.level is None else self.offset * self.level
+            out = taken(levels + self.joint * self.nearness)
             out *= self.relation(one[0], 0, other[0])
             out += taken(self.trend)
             i, j = np.nonzero(one[0][:, None] == other[0])

@@ -196,7 +196,7 @@ class Approximates(Belief, Protocol):
     """A belief that leaves something out for speed."""
 
     @property
-    def missed(self) -> float:
+    def left_out_share(self) -> float:
         """The share of what alternatives have in common that was taken for their own."""
 
 
@@ -338,9 +338,9 @@ def next_samples(belief: Belief) -> NextSamples | None:
     return belief.next_samples if offers(belief, SharesNoise) else None
 
 
-def missed(belief: Belief) -> float:
+def left_out_share(belief: Belief) -> float:
     """Return the share of what alternatives have in common that was taken for their own, for speed."""
-    return belief.missed if offers(belief, Approximates) else 0.0
+    return belief.left_out_share if offers(belief, Approximates) else 0.0
 
 
 def independent_cells(belief: Belief) -> bool:

@@ -24,7 +24,7 @@ from argbest.core.question import BEST, HasLimits, InClosedForm, Question, Settl
 from argbest.core.questions.one_for_all import ValuesAlternatives, shortfall
 from argbest.core.questions.within_limits import known_by_draws
 from argbest.core.states import LEVEL, NO_FEASIBLE, SURE, contenders, states
-from argbest.texts import Sentences, chance
+from argbest.texts import Sentences, chance, with_unit
 
 _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
 _ENOUGH_POINTS = 32
@@ -190,6 +190,7 @@ class Certificate(Sentences):
     numbers: Callable[[], np.random.Generator] | None = None  # for draws of whole tables, if these are large
     tables: Callable[[], Array] | None = None  # these draws, where several questions share them
     seen: Callable[[Array], Array] | None = None  # makes the table that the question sees of every joint draw
+    unit: str = ""  # of rewards, for texts
     left_out: int = 0  # contexts that are not answered because nobody asks about them any more
 
     @cached_property
@@ -496,7 +497,7 @@ class Certificate(Sentences):
         return np.sqrt(share * (1.0 - share) / (n + 2.0))
 
     def __str__(self) -> str:
-        right = "right" if not self.delta else f"within {self.delta:g} of the best"
+        right = "right" if not self.delta else f"within {self._zone} of the best"
         return (
             f"selections {right}: PCS_E {_show(self.pcs_e)} (weighted over contexts), "
             f"PCS_M {_show(self.pcs_m)} (worst context), P(all contexts) {self._joint}, "
@@ -504,7 +505,7 @@ class Certificate(Sentences):
         )
 
     def _repr_html_(self) -> str:
-        right = "right" if not self.delta else f"within {self.delta:g} of the best"
+        right = "right" if not self.delta else f"within {self._zone} of the best"
         rows = {
             f"A choice is {right}, on average over contexts": _show(self.pcs_e),
             "in the worst context": _show(self.pcs_m),
@@ -513,6 +514,10 @@ class Certificate(Sentences):
         }
         cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
         return f"<table><caption>Certificate: probabilities, given the model</caption>{cells}</table>"
+
+    @property
+    def _zone(self) -> str:
+        return with_unit(f"{self.delta:g}", self.unit)
 
     @property
     def _joint(self) -> str:
@@ -525,8 +530,8 @@ class Certificate(Sentences):
         """The expected opportunity cost, in no finer digits than what is known of the selected bears."""
         least = float(np.sqrt(np.mean(of_selected(self.belief.var, np.maximum(self.choice, 0))))) / 1000
         if self.eoc.ndim == 0 and self.eoc < least:
-            return f"below {least:.1g}"
-        return _show(self.eoc, "{:.2g}".format)
+            return with_unit(f"below {least:.1g}", self.unit)
+        return with_unit(_show(self.eoc, "{:.2g}".format), self.unit)
 
     @property
     def common_noise(self) -> float:

@@ -292,6 +292,11 @@ class OfRates(NamedTuple):
         """ρ of the noise of values that share a seed, [..., context]."""
         return np.clip(self.shared / (self.shared + self.apart), 0.0, LARGEST_CORRELATION)
 
+    def but(self, contexts: BoolArray) -> "OfRates":
+        """Return the same with nothing shared in these contexts, [context]."""
+        shared, apart = np.where(contexts, 0.0, self.shared), np.where(contexts, 1.0, self.apart)
+        return self._replace(shared=shared, apart=apart)
+
 
 def of_rates(tally: Tally, noise: Array, events: Array) -> OfRates:
     """Return how the noise of rates is shared, where seeds with ``events`` [...] are few (NaN: no rate).

@@ -160,11 +160,14 @@ _UNKNOWN = 100.0  # standard deviations of an observation: the constant while no
 
 
 def dense(prior: AdditivePrior, data: Data) -> AdditiveBelief:
-    """Return the belief at the contexts."""
-    mean, var, level, rows, n_rows = _reduced(prior, None, data)
-    stack = Stack(rows, n_rows)
-    foundation, past = ByFormula(prior, level), ConditionedOn(prior, data, observed_form)
-    return AdditiveBelief(mean, var, data.noise, foundation, stack, n_rows, shocks=data.shocks, past=past)
+    """Return the belief at the contexts that are asked about."""
+    here, cross = prior, None
+    if data.wanted is not None:
+        here, cross = prior.first(data.wanted), prior.towards(data.wanted)
+    mean, var, level, rows, n_rows = _reduced(prior, cross, data)
+    foundation, past = ByFormula(here, level), ConditionedOn(prior, data, observed_form)
+    rest = foundation, Stack(rows, n_rows), n_rows
+    return AdditiveBelief(mean, var, data.noise_wanted, *rest, shocks=data.shocks, past=past)
 
 
 def observed_form(prior: AdditivePrior, data: Data) -> ObservedForm:
@@ -186,7 +189,7 @@ def dense_at(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> Additive
     mean, var, level, rows, n_rows = _reduced(prior, cross, data)
     tables = mean, var, level, rows[..., :n_rows, :, :]
     mean, var, level, rows = (np.moveaxis(each, -1, 0)[..., None] for each in tables)
-    noise = np.broadcast_to(data.noise.mean(axis=-1, keepdims=True), mean.shape)
+    noise = np.broadcast_to(data.noise_wanted.mean(axis=-1, keepdims=True), mean.shape)
     loadings = None if cross.loadings is None else np.moveaxis(cross.loadings, -1, 0)[..., None]
     foundation = ByFormula(prior.alone(len(mean), loadings), level)
     return AdditiveBelief(mean, var, noise, foundation, Stack(np.ascontiguousarray(rows)), n_rows)
@@ -218,7 +221,7 @@ def _reduced_study(
 
     Before anything is observed the constant is as good as unknown.
     """
-    tally, noise, shift, _ = data
+    tally, noise, shift = data[:3]
     k, c = np.nonzero(tally.count > 0)
     if not len(k):
         table = tally.shape[-2], (prior if cross is None else cross).trend.shape[-1]

@@ -1,5 +1,6 @@
 """Certainty when alternatives covary: what follows from their covariance per context, by Sobol points."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
@@ -197,9 +198,14 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
                 yield rows, columns, centre[:, None, :] + points @ np.swapaxes(root, -1, -2)
 
     def _points(self, size: int, study: IntArray) -> Array:
-        """Return the points of every row, [row or 1, point, m]: studies that have fewer take turns."""
+        """Return the points of every row, [row or 1, point, m]: studies that have fewer take turns.
+
+        They do so along the last axis of studies, so that nothing depends on how many there are before it.
+        """
         parts = _normals(size).reshape(-1, self.n_draws, size)
-        return parts if len(parts) == 1 else parts[study % len(parts)]
+        if len(parts) == 1:
+            return parts
+        return parts[study % math.prod(self.mean.shape[-3:-2]) % len(parts)]
 
 
 def _shares(draws: Array, winner: IntArray) -> Array:

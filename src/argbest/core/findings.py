@@ -37,6 +37,9 @@ class Findings:
     variation: dict[str, float] | None = None  # by part
     curves: Array | None = None  # [alternative]: variation over the contexts, where nothing is shared
     lengthscales: tuple[Lengthscales, ...] = ()
+    sources: tuple[
+        float, ...
+    ] = ()  # correlation of what alternatives differ by, here and in every earlier source
 
 
 def variation(prior: AdditivePrior, n_alternatives: int) -> dict[str, float]:

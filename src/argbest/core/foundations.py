@@ -18,7 +18,7 @@ class Foundation(Protocol):
     """Covariances of the cells [..., alternative, context] that are asked for."""
 
     @property
-    def missed(self) -> float:
+    def left_out_share(self) -> float:
         """The share of what alternatives have in common that was taken for their own, for speed."""
 
     def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
@@ -111,7 +111,7 @@ def sums_across(foundation: Foundation, alternative: IntArray, context: IntArray
 class ByFormula:
     """k(i, j) + q(i) q(j): the prior, and what the unknown constant adds."""
 
-    missed: ClassVar[float] = 0.0
+    left_out_share: ClassVar[float] = 0.0
 
     prior: AdditivePrior
     level: Array  # [..., alternative, context]: q
@@ -169,7 +169,7 @@ class ByStructure:
     prior: AdditivePrior
     own: Array  # E, [..., alternative, context, context′]
     features: Array  # R, [..., alternative, context, r]
-    missed: float  # share of what alternatives have in common that features do not carry
+    left_out_share: float  # share of what alternatives have in common that features do not carry
 
     def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′]."""
@@ -205,14 +205,16 @@ class ByStructure:
 
     def study(self, index: tuple[int, ...]) -> "ByStructure":
         """Return that of one of several studies."""
-        return ByStructure(self.prior.study(index), self.own[index], self.features[index], self.missed)
+        return ByStructure(
+            self.prior.study(index), self.own[index], self.features[index], self.left_out_share
+        )
 
 
 @dataclass(frozen=True)
 class SideBySide:
     """Foundations of several studies, each of its own kind."""
 
-    missed: ClassVar[float] = 0.0  # said of single studies
+    left_out_share: ClassVar[float] = 0.0  # said of single studies
 
     prior: AdditivePrior
     each: dict[tuple[int, ...], Foundation]
@@ -290,7 +292,7 @@ class Stack:
 class ByContext:
     """Contexts by themselves: alternatives covary within each alone."""
 
-    missed: ClassVar[float] = 0.0
+    left_out_share: ClassVar[float] = 0.0
 
     cov: Array  # [..., context, alternative, alternative′]
 
@@ -322,7 +324,7 @@ class ByAlternative:
     Where noise is shared, 1{c = c′} v_k(c) v_j(c) is added (`argbest.core.additive_prior`).
     """
 
-    missed: ClassVar[float] = 0.0
+    left_out_share: ClassVar[float] = 0.0
 
     cov: Array  # [..., alternative, context, context′]
     noise_like: Array | None = None  # [..., alternative, context]: v; None where there is no such part

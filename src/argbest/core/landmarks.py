@@ -19,6 +19,7 @@ MOST_TREND = 128  # contexts by which the trend is known
 _JITTER = 1e-12  # ε: smooth kernels are singular to rounding
 LEAST_MISSED = 1e-5  # share of the variance of joint part and offset below which nothing is missed
 _LEAST_MISSED_TREND = 1e-6  # all alternatives lean on the trend
+LEAST_LEVEL = 1e-9  # of the variance of a level: less is rounding, and no further source
 _ABSENT = 1e-12  # share of the variance below which a part is not there
 
 
@@ -28,6 +29,7 @@ class Landmarks(NamedTuple):
     trend: IntArray
     alternatives: IntArray
     contexts: IntArray
+    levels: IntArray = np.zeros(0, np.int64)  # a context of every source, where there are several
 
 
 class Root(NamedTuple):
@@ -84,17 +86,20 @@ def landmarks_of(
         limit = len(prior.trend) if most is None else MOST_TREND
         bound = 0.0 if most is None else _LEAST_MISSED_TREND
         trend, _ = _greedy(len(prior.trend), lambda i: prior.trend[i] / scale, limit, bound)
+    levels = none
+    if (table := prior.level) is not None:
+        levels, _ = _greedy(len(table), lambda i: table[i], len(table), LEAST_LEVEL)
     if prior.alternatives is None or prior.offset + prior.joint <= bar:
-        return Landmarks(trend, none, none)
+        return Landmarks(trend, none, none, levels)
     least = 0.0 if most is None else least
     first, missed = _greedy(
         n_alternatives, lambda i: prior.relation(np.array([i]), n_alternatives)[0], cap, least
     )
     if prior.joint <= bar:
-        return Landmarks(trend, first, none)
+        return Landmarks(trend, first, none, levels)
     second, missed_too = _greedy(len(prior.nearness), lambda i: prior.nearness[i], cap, least)
     a, c = _shares(missed, missed_too, cap)
-    return Landmarks(trend, first[:a], second[:c])
+    return Landmarks(trend, first[:a], second[:c], levels)
 
 
 def _greedy(n: int, row: Callable[[int], Array], most: int, least: float) -> tuple[IntArray, Array]:
@@ -180,12 +185,17 @@ def one_by_one(shape: tuple[int, ...]) -> bool:
     return shape[-2] >= 2 * followed(shape)
 
 
+def follows_all(shape: tuple[int, ...]) -> bool:
+    """Return whether a table [..., alternative, context] is small enough to follow all cells in any case."""
+    return shape[-2] <= 2 * followed(shape)
+
+
 def too_large(count: IntArray, *, names: bool = False) -> bool:
     """Return whether a table [..., alternative, context] has too many cells to follow all of them.
 
     Where many are observed, structure follows all, unless its covariances of every alternative are too many.
     """
-    if count.shape[-2] <= 2 * followed(count.shape) or not np.all(count.any(axis=(-2, -1))):
+    if follows_all(count.shape) or not np.all(count.any(axis=(-2, -1))):
         return False
     if count.shape[-2] * count.shape[-1] ** 2 > _MOST_OWN_NUMBERS:
         return True

@@ -561,7 +561,7 @@ def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few |
         return None
     kept = np.append(np.flatnonzero(observed), np.argmin(observed))
     row = np.where(observed, np.cumsum(observed) - 1, len(kept) - 1)
-    short = tally.apart[kept]
+    short = tally.statistics_alone[kept]
     if (shown := tally.replications) is not None:
         place = np.where(shown.alternative < 0, -1, row[shown.alternative])
         short = replace(short, replications=replace(shown, alternative=place))

@@ -88,6 +88,17 @@ def covariance(kernel: str, separation: Array, lengthscale: Array, scale: Array)
     return np.asarray(scale[..., None, None] * correlation(scaled(separation, lengthscale)))
 
 
+def level_of(kernel: str, separation: Array, lengthscale: Array, n_sources: int) -> Array | None:
+    """Return the correlation of an alternative's level in two contexts, [..., X, C]; None: 1.
+
+    It follows from the last coordinates, those of sources, of separations [d, X, C] and lengths [..., d].
+    """
+    if not n_sources:
+        return None
+    lengths = lengthscale[..., -n_sources:]
+    return covariance(kernel, separation[-n_sources:], lengths, np.ones(lengths.shape[:-1]))
+
+
 FLAT, GAMMA, LOGNORMAL = 0.0, 1.0, 2.0  # Gamma(shape a, rate b); LogNormal(location a, scale b)
 
 LENGTH_RANGE = (1e-3, 1e4)
@@ -184,6 +195,10 @@ def with_known_noise(prior: Hyperprior) -> Hyperprior:
 _LENGTH = rule(GAMMA, 4.0, 4.0, (0.05, 20.0))  # l³ e^(−4l)
 _SCALE = rule(GAMMA, 1.0, 1.0, (1e-4, 50.0))  # e^(−s)
 _NOISE = rule(GAMMA, 2.1, 0.1, (1e-8, 1e3))  # v^1.1 e^(−0.1v)
+# Of a coordinate that says which source a run is from, log-uniform: from all but unrelated, a correlation of
+# 0.005 by the usual kernel, to all but the same, 0.9999.
+_SOURCE = rule(FLAT, 0.0, 0.0, (0.25, 100.0))
+_SOURCE_STARTS = (3.0, 1.0, 3.0, 1.0)
 _NOISE_LIKE = rule(FLAT, 0.0, 0.0, (1e-4, 1e3))  # log-uniform: in shares of the noise that is common
 _ABSENT = 1e-300  # the scale of a part that is left out
 NOISE_LIKE_GRID: Array = np.exp(np.linspace(_NOISE_LIKE[-2], _NOISE_LIKE[-1], 64))  # where searched alone
@@ -201,15 +216,28 @@ _STARTS = (
 
 
 def additive(
-    lengths: Sequence[bool], parts: Sequence[bool], sizes: tuple[int, int, int], *, shares_noise: bool = False
+    lengths: Sequence[bool],
+    parts: Sequence[bool],
+    sizes: tuple[int, int, int],
+    *,
+    shares_noise: bool = False,
+    n_sources: int = 0,
 ) -> Hyperprior:
     """Return the prior of the additive GP: what is not among the ``lengths`` and ``parts`` is held fixed.
 
-    ``sizes`` is how many lengths belong to the trend, the alternatives and the contexts. What is like the
-    noise has a scale to learn where alternatives share noise.
+    ``sizes`` is how many lengths belong to the trend, the alternatives and the contexts; the last
+    ``n_sources`` of the trend and of the contexts say which source a run is from. What is like the noise has
+    a scale to learn where alternatives share noise.
     """
-    rules = [_LENGTH if free else fixed(1.0) for free in lengths]
+    d, a, near = sizes
+    sources = np.zeros(sum(sizes), bool)
+    sources[d - n_sources : d] = sources[d + a + near - n_sources :] = n_sources > 0
+    rules = [
+        (_SOURCE if source else _LENGTH) if free else fixed(1.0)
+        for free, source in zip(lengths, sources, strict=True)
+    ]
     rules += [_SCALE if free else fixed(_ABSENT) for free in parts]
     rules += [_NOISE_LIKE if shares_noise else fixed(UNSHARED), _NOISE]
-    points = [[*np.repeat(start[:3], sizes), *start[3:]] for start in _STARTS]
+    points = np.array([[*np.repeat(start[:3], sizes), *start[3:]] for start in _STARTS])
+    points[:, np.flatnonzero(sources)] = np.array(_SOURCE_STARTS)[:, None]
     return Hyperprior(np.array(rules), np.log(points))

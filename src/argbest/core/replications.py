@@ -148,7 +148,7 @@ class ReplicationStore:
             column[..., n:end] = more
         self._n = end
 
-    def shown(self, value: Array | None = None) -> Replications:
+    def so_far(self, value: Array | None = None) -> Replications:
         """Return all rows of now, each with its first response or with another ``value`` [..., row]."""
         n = self._n
         return Replications(
@@ -201,7 +201,7 @@ class WeighedColumn:
 
 def none(lead: tuple[int, ...] = (), *, common: bool = True) -> Replications:
     """Return the replications of studies that have none yet; without ``common`` random numbers none share."""
-    return ReplicationStore(lead, common=common).shown()
+    return ReplicationStore(lead, common=common).so_far()
 
 
 def after(number: AnyArray) -> AnyArray:

@@ -33,11 +33,17 @@ class Data(NamedTuple):
     noise: Array
     shift: Array  # near the rewards: residuals from it keep their digits
     correlation: Array | None = None  # [..., context]: of replications of equal number; None: there is none
+    wanted: int | None = None  # so many contexts, the first, are asked about; None: all
 
     def study(self, index: tuple[int, ...]) -> "Data":
         """Return the data of one of several studies."""
         shared = None if self.correlation is None else self.correlation[index]
-        return Data(self.tally[index], self.noise[index], self.shift[index], shared)
+        return Data(self.tally[index], self.noise[index], self.shift[index], shared, self.wanted)
+
+    @property
+    def noise_wanted(self) -> Array:
+        """The noise in the contexts that are asked about."""
+        return self.noise[..., : self.wanted]
 
     @property
     def shares_noise(self) -> bool:
@@ -51,7 +57,8 @@ class Data(NamedTuple):
         if self.tally.common is None or self.correlation is None or not self.shares_noise:
             return None
         ahead = np.maximum(self.correlation, 0.0)  # what goes against each other is not shared any more
-        return shocks(self.tally.common, self.noise, ahead) if ahead.any() else None
+        ahead = ahead[..., : self.wanted]
+        return shocks(self.tally.common, self.noise_wanted, ahead) if ahead.any() else None
 
     def floored(self, variance: Array) -> Array:
         """Return the noise of one study; no cell is known better than rounding allows (`NUGGET`)."""
@@ -189,7 +196,8 @@ def mean_of(prior: AdditivePrior, seen: Seen, solved: SolvedCells, shape: tuple[
     weight = solved.weights
     trend, near = prior.trend[seen.context], prior.nearness[seen.context]
     mean = np.tile(seen.shift + solved.form.constant + weight @ trend, (shape[-2], 1))
-    shared = weight[:, None] * (prior.offset + prior.joint * near)
+    levels = prior.offset if prior.level is None else prior.offset * prior.level[seen.context]
+    shared = weight[:, None] * (levels + prior.joint * near)
     for some in _blocks(shape[-2], len(weight)):
         mean[some] += prior.relation(seen.alternative, shape[-2], some).T @ shared
     np.add.at(mean, seen.alternative, prior.own * weight[:, None] * near)

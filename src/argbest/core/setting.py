@@ -55,6 +55,7 @@ class Setting:
     alternatives: Coordinates | None = None  # where alternatives lie; None: names without coordinates
     question: Question = BEST  # what is to be chosen; only `takes_questions` policies see another one
     basis: Basis = ONE  # what is learned about, and how goal and limits follow from it
+    n_sources: int = 0  # the last coordinates of contexts that are sources: see `argbest.core.earlier`
 
     @cached_property
     def unrestricted(self) -> bool:

@@ -4,6 +4,7 @@ import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.question import BEST, Question
+from argbest.texts import with_unit
 
 SURE, EQUAL, OPEN = "sure", "equal", "open"
 NO_FEASIBLE = "no feasible alternative"  # with limits: surely none keeps them
@@ -51,11 +52,11 @@ def counts(names: AnyArray) -> dict[str, int]:
     return {name: n for name, n in number.items() if n or name != NO_FEASIBLE}
 
 
-def in_words(number: dict[str, int], delta: float, level: float = LEVEL) -> str:
-    """Return the `counts` in words, with what they mean."""
+def in_words(number: dict[str, int], delta: float, unit: str = "", level: float = LEVEL) -> str:
+    """Return the `counts` in words, with what they mean; ``unit`` is that of ``delta``."""
     return (
         f"{number[SURE]} sure (P(best) at least {level:g}), {number[EQUAL]} equal (not sure, but within "
-        f"{delta:.3g} of the best with that probability), {number[OPEN]} open"
+        f"{with_unit(f'{delta:.3g}', unit)} of the best with that probability), {number[OPEN]} open"
         + (f", {number[NO_FEASIBLE]} without a feasible alternative" if number.get(NO_FEASIBLE) else "")
     )
 

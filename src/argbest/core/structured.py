@@ -81,6 +81,7 @@ class Features:
     trend: Root  # of the trend's correlation
     nearness: Root  # of κ_C
     relation: Root  # of κ_A
+    level: Root | None  # of κ_S; None where all runs are from one source
     by_context: Array  # Ψ, [context, q]
     own: Array  # [context, context]: what the trend's features leave, offset, joint and own part
     common: float  # the variance alternatives share: trend, and with coordinates offset and joint
@@ -89,6 +90,11 @@ class Features:
     def n_trend(self) -> int:
         """The number of the trend's features."""
         return len(self.trend.landmarks)
+
+    @property
+    def n_levels(self) -> int:
+        """The number of the offset's features, which follow the trend's, for each one of κ_A."""
+        return 1 if self.level is None else len(self.level.landmarks)
 
     @cached_property
     def shared(self) -> Array:
@@ -102,7 +108,7 @@ class Features:
         return related @ related.T
 
     @property
-    def missed(self) -> float:
+    def left_out_share(self) -> float:
         """The share of what alternatives have in common that features do not carry from one to another."""
         trend, related = self.by_context[:, : self.n_trend], self.by_context[:, self.n_trend :]
         carried = np.sum(trend**2, axis=1).mean() + self.shared.mean() * np.sum(related**2, axis=1).mean()
@@ -150,10 +156,12 @@ def features(prior: AdditivePrior, marks: Landmarks, n_alternatives: int) -> Fea
     trend = root_of(prior.trend[:, marks.trend] / scale, marks.trend)
     nearness = root_of(prior.nearness[:, marks.contexts], marks.contexts)
     relation = root_of(prior.relation(marks.alternatives, n_alternatives).T, marks.alternatives)
-    by_context = _by_context(prior, marks, np.sqrt(scale) * trend.features, nearness.features)
+    level = None if prior.level is None else root_of(prior.level[:, marks.levels], marks.levels)
+    levels = np.ones((len(nearness.features), 1)) if level is None else level.features
+    by_context = _by_context(prior, marks, np.sqrt(scale) * trend.features, levels, nearness.features)
     own = _own(prior, by_context, by_context, len(marks.trend))
     common = float(scale + (0.0 if prior.alternatives is None else prior.offset + prior.joint))
-    return Features(marks, trend, nearness, relation, by_context, own, common)
+    return Features(marks, trend, nearness, relation, level, by_context, own, common)
 
 
 def features_elsewhere(prior: AdditivePrior, cross: AdditivePrior, known: Features) -> tuple[Array, Array]:
@@ -162,20 +170,25 @@ def features_elsewhere(prior: AdditivePrior, cross: AdditivePrior, known: Featur
     scale = prior.trend[0, 0]
     trend = features_of(cross.trend[marks.trend].T / scale, known.trend.lower)
     nearness = features_of(cross.nearness[marks.contexts].T, known.nearness.lower)
-    there = _by_context(cross, marks, np.sqrt(scale) * trend, nearness)
+    levels = np.ones((len(nearness), 1))
+    if known.level is not None and cross.level is not None:
+        levels = features_of(cross.level[marks.levels].T, known.level.lower)
+    there = _by_context(cross, marks, np.sqrt(scale) * trend, levels, nearness)
     return there, _own(cross, known.by_context, there, known.n_trend)
 
 
-def _by_context(prior: AdditivePrior, marks: Landmarks, trend: Array, nearness: Array) -> Array:
+def _by_context(
+    prior: AdditivePrior, marks: Landmarks, trend: Array, levels: Array, nearness: Array
+) -> Array:
     if not len(marks.alternatives):
         return trend
-    constant = np.full((len(trend), 1), np.sqrt(prior.offset))
-    return np.concatenate([trend, constant, np.sqrt(prior.joint) * nearness], axis=1)
+    return np.concatenate([trend, np.sqrt(prior.offset) * levels, np.sqrt(prior.joint) * nearness], axis=1)
 
 
 def _own(prior: AdditivePrior, left: Array, right: Array, n_trend: int) -> Array:
     rest = prior.trend - left[:, :n_trend] @ right[:, :n_trend].T
-    return np.asarray(rest + prior.offset + (prior.joint + prior.own) * prior.nearness)
+    levels = prior.offset if prior.level is None else prior.offset * prior.level
+    return np.asarray(rest + levels + (prior.joint + prior.own) * prior.nearness)
 
 
 @dataclass(frozen=True)

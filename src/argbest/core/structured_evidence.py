@@ -14,7 +14,7 @@ from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.evidence import add_log_prior, doubt_of, log_likelihood, noise_slope
 from argbest.core.landmarks import LEAST_MISSED, Landmarks, landmarks_of
-from argbest.core.priors import KERNELS, NUGGET, covariance, scaled
+from argbest.core.priors import KERNELS, NUGGET, covariance, level_of, scaled
 from argbest.core.search import in_python
 from argbest.core.setting import Coordinates
 from argbest.core.structured import (
@@ -46,9 +46,12 @@ class ObservedTable(NamedTuple):
     separation: Array  # [d, context, context]
     blocks: list[EquallyObserved]
     marks: Landmarks
+    n_sources: int = 0  # the last coordinates that say which source a run is from
 
 
-def prepare(alternatives: Coordinates | None, separation: Array, tally: Tally, noise: Array) -> ObservedTable:
+def prepare(
+    alternatives: Coordinates | None, separation: Array, tally: Tally, noise: Array, n_sources: int = 0
+) -> ObservedTable:
     """Return the data of one study; rows and columns without observations play no part."""
     seen = tally.count > 0
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
@@ -58,7 +61,13 @@ def prepare(alternatives: Coordinates | None, separation: Array, tally: Tally, n
     between = np.ascontiguousarray(separation[:, columns][:, :, columns])
     kept, blocks = tally[table], blocks_of(tally.count[table])
     return ObservedTable(
-        kept, noise[table], alternatives, between, blocks, Landmarks(*(np.zeros(0, np.int64),) * 3)
+        kept,
+        noise[table],
+        alternatives,
+        between,
+        blocks,
+        Landmarks(*(np.zeros(0, np.int64),) * 3),
+        n_sources,
     )
 
 
@@ -143,15 +152,17 @@ def _prior(kernel: str, data: ObservedTable, theta: Array) -> AdditivePrior:
     d, last = len(data.separation), len(theta) - SCALES
     value = np.exp(theta)
     trend, offset, joint, own = (np.asarray(scale) for scale in value[last:-2])
+    near = value[last - d : last]
     return AdditivePrior(
         kernel=kernel,
         alternatives=data.alternatives,
         alternative_lengthscale=value[d : last - d],
         trend=covariance(kernel, data.separation, value[:d], trend),
-        nearness=covariance(kernel, data.separation, value[last - d : last], np.asarray(1.0)),
+        nearness=covariance(kernel, data.separation, near, np.asarray(1.0)),
         offset=offset,
         joint=joint,
         own=own,
+        level=level_of(kernel, data.separation, near, data.n_sources),
     )
 
 
@@ -248,17 +259,25 @@ def _add_slopes(
     within, near = 0.5 * pulls.within, 0.5 * float(np.sum(pulls.within * prior.nearness))
     by_part = 0.5 * np.sum(pulls.on_contexts * found.by_context, axis=0)
     gradient[last] += np.sum(within * prior.trend) + by_part[:g].sum()
-    gradient[last + 1] += offset * within.sum() + by_part[g : g + 1].sum()
-    gradient[last + 2] += joint * near + by_part[g + 1 :].sum()
+    end = g + found.n_levels
+    levels = within if prior.level is None else within * prior.level
+    gradient[last + 1] += offset * levels.sum() + by_part[g:end].sum()
+    gradient[last + 2] += joint * near + by_part[end:].sum()
     gradient[last + 3] += own * near
     on_trend = trend * within
     on_trend[:, found.trend.landmarks] += found.trend.pull(np.sqrt(trend) * pulls.on_contexts[:, :g])
     on_near = (joint + own) * within
-    on_near[:, found.nearness.landmarks] += found.nearness.pull(
-        np.sqrt(joint) * pulls.on_contexts[:, g + 1 :]
-    )
+    on_near[:, found.nearness.landmarks] += found.nearness.pull(np.sqrt(joint) * pulls.on_contexts[:, end:])
     _add_lengths(theta[:d], prior.kernel, data.separation, on_trend, gradient[:d])
     _add_lengths(theta[last - d : last], prior.kernel, data.separation, on_near, gradient[last - d : last])
+    if found.level is not None:
+        on_level = offset * within
+        if len(found.marks.alternatives):
+            on_level[:, found.level.landmarks] += found.level.pull(
+                np.sqrt(offset) * pulls.on_contexts[:, g:end]
+            )
+        first, sources = last - data.n_sources, data.separation[-data.n_sources :]
+        _add_lengths(theta[first:last], prior.kernel, sources, on_level, gradient[first:last])
     if data.alternatives is not None:
         marks = found.relation.landmarks
         between = np.swapaxes(data.alternatives.separation(data.alternatives.points[marks]), 1, 2)

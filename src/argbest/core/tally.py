@@ -5,7 +5,7 @@ replications themselves, where they are known.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.decision import Decision, cell
 from argbest.core.replications import Replications, none
 from argbest.errors import InputError
+
+if TYPE_CHECKING:
+    from argbest.core.earlier import Earlier
 
 # Rewards are at most so large, and differ by at least so much if they do: squares of differences, their sums
 # and their reciprocals are then ordinary numbers.
@@ -28,6 +31,7 @@ class Tally:
     mean: Array  # their mean, 0 where nothing was observed
     m2: Array  # sum of squared deviations from the cell's mean
     replications: Replications | None = field(default=None, kw_only=True)  # their values; None: not known
+    earlier: "Earlier | None" = field(default=None, kw_only=True)  # runs of other sources; None: none
 
     @property
     def common(self) -> Replications | None:
@@ -47,19 +51,22 @@ class Tally:
     def __getitem__(self, index: Any) -> "Tally":
         """Return the entries that an index of the arrays picks: some studies, alternatives or cells.
 
-        Only whole studies can be picked where replications are kept: see `apart`.
+        Only whole studies can be picked where replications are kept: see `apart`. Earlier runs are those of
+        whole studies.
         """
         kept = None if self.replications is None else self.replications[index]
-        return Tally(self.count[index], self.mean[index], self.m2[index], replications=kept)
+        count = self.count[index]
+        earlier = self.earlier if count.shape[-2:] == self.shape[-2:] else None
+        return Tally(count, self.mean[index], self.m2[index], replications=kept, earlier=earlier)
 
     def copy(self) -> "Tally":
         """Return one that shares no table with this one."""
         return replace(self, count=self.count.copy(), mean=self.mean.copy(), m2=self.m2.copy())
 
     @property
-    def apart(self) -> "Tally":
+    def statistics_alone(self) -> "Tally":
         """The same observations by their statistics alone, as if no alternatives shared random numbers."""
-        return self if self.replications is None else Tally(self.count, self.mean, self.m2)
+        return self if self.replications is None else replace(self, replications=None)
 
     @property
     def unshared(self) -> "Tally":
@@ -141,11 +148,11 @@ def add(
     the ``replications``, these included, where they are given, and otherwise those that it showed before.
     """
     where = cell(decision, tally.shape)
-    merged = merge(tally.apart[where], Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
+    merged = merge(tally.statistics_alone[where], Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
     count, average, squares = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
     count[where], average[where], squares[where] = merged.count, merged.mean, merged.m2
     kept = tally.replications if replications is None else replications
-    return Tally(count, average, squares, replications=kept)
+    return Tally(count, average, squares, replications=kept, earlier=tally.earlier)
 
 
 def put(tally: Tally, pair: tuple[int, int], mean: float, *, n: int = 1, m2: float = 0.0) -> None:
@@ -188,12 +195,12 @@ def standardisation(tally: Tally) -> Scaling:
     """
     check_spread(tally)
     axes = (-2, -1)
-    n, mean, std = (v[..., 0] for v in _moments(tally, (-1,)))
+    n, mean, std = (v[..., 0] for v in moments(tally, (-1,)))
     size = np.abs(tally.mean).max(axis=-1, initial=0.0)
     varied = (n > 1) & (std > EQUAL * np.maximum(size, SMALLEST))
     if varied.all():
         return Scaling(mean, std)
-    pooled_n, pooled_mean, pooled_std = (v[..., 0] for v in _moments(tally, axes))
+    pooled_n, pooled_mean, pooled_std = (v[..., 0] for v in moments(tally, axes))
     largest = size.max(axis=-1, initial=0.0, keepdims=True)
     fallback = np.where((pooled_n > 1) & (pooled_std > EQUAL * largest), pooled_std, 1.0)
     return Scaling(np.where(n > 0, mean, pooled_mean), np.where(varied, std, fallback))
@@ -215,7 +222,7 @@ def standardise(tally: Tally, scaling: Scaling) -> Tally:
     return Tally(tally.count, mean, tally.m2 / spread**2, replications=kept)
 
 
-def _moments(tally: Tally, axes: tuple[int, ...]) -> tuple[AnyArray, Array, Array]:
+def moments(tally: Tally, axes: tuple[int, ...]) -> tuple[AnyArray, Array, Array]:
     """Return the count, mean and standard deviation of all observations along ``axes`` (kept)."""
     n = tally.count.sum(axis=axes, keepdims=True)
     # Around a reference cell, so that large values that lie close together keep their differences.

@@ -55,7 +55,10 @@ def from_prior(prior: AdditivePrior, n: int, n_alternatives: int, numbers: np.ra
     near = drawing_root(prior.nearness.copy()).T
     own = numbers.standard_normal((n, *table)) @ near
     related = numbers.standard_normal((n, *table)) @ near
-    level = numbers.standard_normal((n, n_alternatives, 1))
+    if prior.level is None:
+        level = numbers.standard_normal((n, n_alternatives, 1))
+    else:
+        level = numbers.standard_normal((n, *table)) @ drawing_root(prior.level.copy()).T
     if prior.alternatives is not None:
         every = np.arange(n_alternatives)
         relation = drawing_root(prior.relation(every, n_alternatives).copy())
@@ -81,17 +84,18 @@ def by_structure(own: Array, features: Array, n: int, numbers: np.random.Generat
 def told(draws: Array, past: ConditionedOn, rows: Array, numbers: np.random.Generator) -> Array:
     """Return draws [n, alternative, context] from the prior of one study as the data would correct them.
 
-    ``rows`` [cell, alternative, context] are L⁻¹ D½ K, as the belief holds them.
+    ``rows`` [cell, alternative, context] are L⁻¹ D½ K, as the belief holds them: of fewer contexts than the
+    data where these are from several sources.
     """
-    seen = past.observed(past.prior, past.data)
+    seen, wanted = past.observed(past.prior, past.data), draws[..., : rows.shape[-1]]
     if not len(seen.alternative):
-        return draws
+        return wanted
     there = draws[:, seen.alternative, seen.context].T
     learned = seen.form.halve(np.ascontiguousarray(there), None)
     learned += numbers.standard_normal(learned.shape)
     solve_in_place(seen.form.lower, learned)
     flat = rows[: len(learned)].reshape(len(learned), -1)
-    return np.asarray(draws - (learned.T @ flat).reshape(draws.shape))
+    return np.asarray(wanted - (learned.T @ flat).reshape(wanted.shape))
 
 
 def told_later(draws: Array, seen: Observation, row: Array, numbers: np.random.Generator) -> Array:

@@ -241,6 +241,6 @@ def _proposed(
     if not (offers(belief, Focused) and follows_the_foremost(policy) and question.only_the_best_matter):
         return policy.propose(belief, tally, pending, setting, draws, n)
     front = belief.foremost
-    seen = tally.apart[front], pending[front], setting.among(front)
+    seen = tally.statistics_alone[front], pending[front], setting.among(front)
     chosen = policy.propose(belief.inner, *seen, draws, n)
     return Decision(front[chosen.alternative], chosen.context)

@@ -295,7 +295,7 @@ def _tallied(
 ) -> tuple[Tally, ...]:
     """Return the tallies of all sums with one more replication of every run, ``values`` [response, run]."""
     return tuple(
-        tallies.add(tally, decision, value, replications=store.shown(shown))
+        tallies.add(tally, decision, value, replications=store.so_far(shown))
         for tally, value, shown in zip(tallied, basis.sums(values), basis.sums(store.values), strict=True)
     )
 

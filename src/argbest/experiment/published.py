@@ -61,6 +61,11 @@ def gap_in_errors(first: Sample, second: Sample, *, proportion: bool) -> float:
 
     √(s₁² + s₂²), or of proportions √(p (1 − p) (1/n₁ + 1/n₂)) with p the share of both together. Unknown if
     a single macro-replication leaves an error unknown.
+
+    Args:
+        first: One mean, its standard error and its number of macro-replications.
+        second: The other one.
+        proportion: Whether both are shares of macro-replications.
     """
     gap = first.value - second.value
     combined = math.hypot(first.se, second.se)
@@ -131,7 +136,15 @@ def beside_ours(
     combined standard errors (`gap_in_errors`). Alternatives
     do not share random numbers, as in the publications. ``seconds`` is the processor time per 1,000
     replications of ours, and ``published_seconds`` the wall clock time of theirs on `CORES` cores, where
-    Table 1 of Cakmak, Gao and Zhou has it. The folder ``out`` keeps finished work.
+    Table 1 of Cakmak, Gao and Zhou has it.
+
+    Args:
+        problem: One of `problems`; None: all of them.
+        macroreps: Macro-replications of ours; 20 take a minute or two.
+        seed: Where all random numbers come from.
+        jobs: Processes to use.
+        out: A folder that keeps finished work, for the same call to continue there.
+        progress: Shows a bar, or is called with (done, all) replications.
     """
     table = numbers()
     if problem is not None:

@@ -270,7 +270,7 @@ class Experiment:
             return problem
         same = (
             *("goal", "limits", "price", "responses", "truth", "truth_se", "noise_sd"),
-            *("name", "description", "reward", "reward_range", "rate", "question"),
+            *("name", "description", "reward", "unit", "reward_range", "rate", "question"),
         )
         return Problem(
             problem.alternatives,

@@ -11,9 +11,10 @@ from argbest.core.additive_conditioning import expected, squared_misses
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.binomial import Expected
+from argbest.core.earlier import widened
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
-from argbest.core.landmarks import one_by_one, too_large
+from argbest.core.landmarks import follows_all, one_by_one, too_large
 from argbest.core.noise import (
     PairNoise,
     enough_within,
@@ -141,6 +142,15 @@ class AdditiveGP:
                 f"{shape[0]} alternatives and {shape[1]} contexts like this one. Add 'own'."
             )
 
+    def check_earlier(self, shape: tuple[int, int]) -> None:
+        """Raise an InputError if the table is so large that only the foremost alternatives are followed."""
+        if not follows_all(shape):
+            raise InputError(
+                f"prior runs were given for {shape[0]:,} alternatives; of so many, additive-gp follows only "
+                "the foremost, and does not learn from other sources. Leave the prior runs out, or give "
+                "fewer alternatives."
+            )
+
     def active(self, shape: tuple[int, ...], setting: Setting) -> tuple[str, ...]:
         """Return the parts that can be told apart: with one context, or names, some say the same.
 
@@ -177,6 +187,7 @@ class AdditiveGP:
         Without noise, more data may be impossible where fewer had their optimum: such a study is searched as
         if it was new.
         """
+        tally, setting = widened(tally, setting)
         if tally.count.ndim > 2 and one_by_one(tally.shape):
             return self._fit_apart(tally, setting, params)
         try:
@@ -225,10 +236,11 @@ class AdditiveGP:
         data = standardise(tally, scale)[chosen]
         own = Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         learned = self._noise_of(tally, setting, params, chosen)
-        noise, shared = shared_noise(data, _relative(learned, own.spread), learned)
+        alone, relative = _is_earlier(setting), _relative(learned, own.spread)
+        noise, shared = shared_noise(data, relative, learned, alone)
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=shared)
         points, searched = starts(prior, data, noise, chosen, params)
-        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
+        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation, setting.n_sources)
         search = additive.search_from(points, FIRST_STEPS, None if params is None else params.hessian[chosen])
         found = additive.fit_map(inputs, data, noise, prior, search, shared)
         check_fit(found)
@@ -244,8 +256,9 @@ class AdditiveGP:
         known: Any = None,
     ) -> Any:  # an AdditiveBelief, or a FocusedBelief
         """Return the exact posterior at the contexts; of very many alternatives, about the foremost."""
+        wide, setting = widened(tally, setting)
         prior = self._prior(setting, params, setting.separation)
-        return additive_conditioning.conditioned(prior, _data(tally, params), known)
+        return additive_conditioning.conditioned(prior, _data(wide, params, tally), known)
 
     def kinds(self, tally: Tally, setting: Setting, params: AdditiveGPParams) -> IntArray:
         """Return [...] whether alternatives share noise; `ALONE` where only the foremost are followed."""
@@ -265,18 +278,20 @@ class AdditiveGP:
         """
         from argbest.core import additive
 
+        tally, setting = widened(tally, setting)
         scale = Scaling(params.shift[..., None], params.spread[..., None])
         belief = self._belief_behind_noise(tally, setting, params)
-        learned = self._learned_noise(tally, belief)
+        learned = self._learned_noise(tally, setting, belief)
         data, relative = standardise(tally, scale), _relative(learned, params.spread)
-        rates = rates_sharing(data, relative, learned.events)
+        alone = _is_earlier(setting)
+        rates = rates_sharing(data, relative, learned.events, alone)
         table = relative * rates.level
         weighed = params.correlation if additive.weighs_common_noise(tally.count) else None
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=weighed)
         rules = prior.rules.copy()
         if rules[-2, -2] == rules[-2, -1]:
             rules[-2, -2:] = params.theta[-2]  # nothing is learned of it here: it stays where it is
-        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
+        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation, setting.n_sources)
         evaluate, density = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
         limits = zip(_NUMBERS, _FEWEST_POINTS, strict=True)
         size = max(tally.count.size, tally.shape[1] ** 2 // _DISTANCES)
@@ -291,6 +306,7 @@ class AdditiveGP:
         several, correlation = repeated(params, n), np.broadcast_to(params.correlation, (n, table.shape[1]))
         if rates.rates:
             own = common_noise.plausible_of_rates(data, tables, generator, rates, float(learned.events))
+            own = own.but(alone)
             tables, correlation = tables * own.level, own.correlation
         elif np.any(params.correlation > 0.0):
             variances = np.exp(points.theta[:, -1])[:, None, None] * tables
@@ -305,10 +321,15 @@ class AdditiveGP:
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, separation: Array
     ) -> AdditiveBelief:
         """Return the exact posterior at new contexts, correlated across alternatives."""
+        narrow, (tally, setting) = tally, widened(tally, setting)
+        if narrow.earlier is None:
+            separation = separation[..., : tally.shape[-1]]  # there may be earlier runs of other responses
+        else:
+            separation = narrow.earlier.from_points(separation)
         prior = self._prior(setting, params, setting.separation)
         across = np.swapaxes(separation, -1, -2)
         cross = replace(self._prior(setting, params, across), same=np.all(across == 0.0, axis=0))
-        return additive_conditioning.predict(prior, cross, _data(tally, params))
+        return additive_conditioning.predict(prior, cross, _data(tally, params, narrow))
 
     @property
     def _learns_noise(self) -> bool:
@@ -329,17 +350,19 @@ class AdditiveGP:
         if tally.count.ndim > 2:
             own = None if params is None else entries(params, chosen)
             some = tally[chosen]
-            return self._learned_noise(some, self._belief_behind_noise(some, setting, own))
-        found = self._learned_noise(tally, self._belief_behind_noise(tally, setting, params))
-        first, level, *others = found
-        return PairNoise(first[None], level[None], *(each[None] for each in others))
+            return self._learned_noise(some, setting, self._belief_behind_noise(some, setting, own))
+        found = self._learned_noise(tally, setting, self._belief_behind_noise(tally, setting, params))
+        return PairNoise._make(each[None] for each in found)
 
-    def _learned_noise(self, tally: Tally, belief: tuple[Array, Expected] | None) -> PairNoise:
+    def _learned_noise(
+        self, tally: Tally, setting: Setting, belief: tuple[Array, Expected] | None
+    ) -> PairNoise:
         """Return what the data say of the noise, or what was given of it."""
         if not self._learns_noise:
             return told_noise(self, tally.shape)
         missed, expected = belief or (None, None)
-        return pair_noise(tally, missed=missed, expected=expected)
+        found = pair_noise(tally, missed=missed, expected=expected)
+        return found._replace(events=_own_events(tally, setting)) if setting.n_sources else found
 
     def _belief_behind_noise(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams | None
@@ -349,12 +372,15 @@ class AdditiveGP:
             return None
         prior = self._prior(setting, params, setting.separation)
         belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
-        missed, events = squared_misses(prior, tally, belief), shown_events(tally)
-        once = params.noise / rates_sharing(tally, params.noise, events).level
-        return missed, belief._replace(noise=once)
+        missed, events = squared_misses(prior, tally, belief), _own_events(tally, setting)
+        shared = rates_sharing(tally, params.noise, events, _is_earlier(setting))
+        return missed, belief._replace(noise=params.noise / shared.level)
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""
+        alike, _ = priors.KERNELS[self.kernel]
+        sources = alike(params.lengthscale[len(setting.separation) :] ** -2.0)
+        params = _of_study(params, setting)
         shape = params.noise.shape
         found = variation(self._prior(setting, params, setting.separation), shape[0])
         lengths = [Lengthscales(("trend",), "context", params.trend_lengthscale)]
@@ -364,7 +390,10 @@ class AdditiveGP:
         active = self.active(shape, setting)
         parts = {part: found[part] if part in active else 0.0 for part in PARTS}
         parts |= {part: found[part] for part in found if part not in PARTS}
-        return Findings("", params.noise, self.kernel, parts, lengthscales=tuple(lengths))
+        correlations = tuple(sources.tolist())
+        return Findings(
+            "", params.noise, self.kernel, parts, lengthscales=tuple(lengths), sources=correlations
+        )
 
     def _prior(self, setting: Setting, params: AdditiveGPParams, separation: Array) -> AdditivePrior:
         lone, like = np.ones(params.own.shape), None
@@ -381,10 +410,14 @@ class AdditiveGP:
             joint=params.joint,
             own=params.own,
             noise_like=like,
+            level=priors.level_of(self.kernel, separation, params.lengthscale, setting.n_sources),
         )
 
     def troubles(self, setting: Setting, params: AdditiveGPParams) -> tuple[str, ...]:
         """Return how the search ended, in sentences, where that is worth knowing."""
+        d, a = params.trend_lengthscale.shape[-1], params.alternative_lengthscale.shape[-1]
+        sources = d - len(setting.separation)
+        setting = replace(setting, separation=np.empty((d, 0, 0)), n_sources=sources)
         rules = self._hyperprior(params.fitted.shape, setting).rules.copy()
         if self.noise_sd is not None:
             rules[-1] = fixed(1.0)
@@ -393,10 +426,11 @@ class AdditiveGP:
             "alternative": params.offset + params.joint,
             "own": params.joint + params.own,
         }
-        d, a = len(setting.separation), params.alternative_lengthscale.shape[-1]
         there = {name: bool(scale > _VANISHED * params.spread**2) for name, scale in near.items()}
-        lengths = [*["trend"] * d, *["alternative"] * a, *["own"] * d]
-        kinds = ["distance" if there[part] else "" for part in lengths] + ["part"] * len(PARTS)
+        of_contexts = d - sources
+        lengths = [*["trend"] * of_contexts, *[""] * sources, *["alternative"] * a]
+        lengths += [*["own"] * of_contexts, *[""] * sources]  # at whatever distance sources are, it is well
+        kinds = ["distance" if there.get(part) else "" for part in lengths] + ["part"] * len(PARTS)
         kinds += ["", "noise"]  # of what is like the noise any share is well
         return tuple(search_troubles(params.theta[None], params.status[None], rules, kinds))
 
@@ -419,9 +453,48 @@ class AdditiveGP:
         near = "joint" in parts or "own" in parts
         related = setting.alternatives is not None and ("offset" in parts or "joint" in parts)
         lengths = [*["trend" in parts] * d, *[related] * a, *[near] * d]
+        lengths[len(lengths) - setting.n_sources :] = [
+            True
+        ] * setting.n_sources  # the offset has a source too
         shares = correlation is not None and bool(np.any(correlation > 0.0))
-        found = additive(lengths, [part in parts for part in PARTS], (d, a, d), shares_noise=shares)
+        found = additive(
+            lengths,
+            [part in parts for part in PARTS],
+            (d, a, d),
+            shares_noise=shares,
+            n_sources=setting.n_sources,
+        )
         return with_known_noise(found) if np.any(known_noise) else found
+
+
+def _is_earlier(setting: Setting) -> BoolArray:
+    """Return whether a context is one of earlier runs, which share no seeds with others; [context]."""
+    sources = setting.separation[len(setting.separation) - setting.n_sources :, 0]
+    return np.asarray(np.any(sources > 0.0, axis=0))
+
+
+def _own_events(tally: Tally, setting: Setting) -> Array:
+    """Return what `shown_events` does of the study's own runs: earlier ones share no seeds."""
+    found = shown_events(tally)
+    if not setting.n_sources:
+        return found
+    n = int(np.sum(~_is_earlier(setting)))
+    tables = tally.count[..., :n], tally.mean[..., :n], tally.m2[..., :n]
+    own = shown_events(Tally(*tables, replications=tally.replications))
+    return np.where(np.isnan(found), np.nan, own)
+
+
+def _of_study(params: AdditiveGPParams, setting: Setting) -> AdditiveGPParams:
+    """Return the parameters without those of earlier runs."""
+    d, n = len(setting.separation), setting.separation.shape[-1]
+    return replace(
+        params,
+        trend_lengthscale=params.trend_lengthscale[..., :d],
+        lengthscale=params.lengthscale[..., :d],
+        noise=params.noise[..., :n],
+        correlation=params.correlation[..., :n],
+        fitted=params.fitted[..., :n],
+    )
 
 
 def _relative(learned: PairNoise, spread: Array) -> Array:
@@ -432,10 +505,14 @@ def _relative(learned: PairNoise, spread: Array) -> Array:
     return learned.variance / spread[..., None, None] ** 2 if np.any(learned.known) else learned.variance
 
 
-def _data(tally: Tally, params: AdditiveGPParams) -> Data:
-    """Return the data with their noise: what alternatives do not share counts as often as it is uneven."""
+def _data(wide: Tally, params: AdditiveGPParams, tally: Tally) -> Data:
+    """Return the data with their noise: what alternatives do not share counts as often as it is uneven.
+
+    ``wide`` holds the earlier runs as well, which nobody asks about.
+    """
     level, rho = common_noise.counted(params.correlation, params.uneven)
-    return Data(tally, params.noise * level[..., None, :], params.shift, rho)
+    wanted = None if tally.earlier is None else tally.shape[-1]
+    return Data(wide, params.noise * level[..., None, :], params.shift, rho, wanted)
 
 
 def _in_units(

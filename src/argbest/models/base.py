@@ -21,8 +21,6 @@ ALONE = -1  # the kind of a study whose belief needs arrays of its own
 
 _MOST_KEPT_NUMBERS = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
 _AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
-_FEWEST_POINTS = 8  # points at which new contexts are looked at, however many they are
-LOOKS = 2048  # contexts times points, where that leaves enough of these
 _FEATURES = 400  # rows of a belief that many cells are summed up in, beside the contexts
 
 
@@ -168,8 +166,16 @@ class SortsStudies(Model[Any], Protocol):
         """
 
 
+class LearnsFromEarlier(Model[Any], Protocol):
+    """A model that learns from runs of other sources, those in ``tally.earlier`` (`argbest.core.earlier`)."""
+
+    def check_earlier(self, shape: tuple[int, int]) -> None:
+        """Raise an InputError if it cannot do so for a table [alternative, context], theirs included."""
+
+
 ABILITIES = (
     Integrates,
+    LearnsFromEarlier,
     LearnsFromOthers,
     LendsNoise,
     RefitsByGrowth,
@@ -252,10 +258,7 @@ class Integrated(NamedTuple):
         return self._mixture(condition, n_followed * self.tally.shape[1], 0)
 
     def at(self, separation: Array, ruled_out: BoolArray | None) -> Mixture:
-        """Return the mixture at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1].
-
-        Where contexts are many, fewer points do: the first ones, as likely as any.
-        """
+        """Return the mixture at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1]."""
         out = None if ruled_out is None else ruled_out[:, None]
 
         def condition(some: slice) -> Belief:
@@ -263,10 +266,7 @@ class Integrated(NamedTuple):
             belief = self.model.predict(self._repeated(some), self.setting, params, separation)
             return among_the_rest(belief, out)
 
-        x = separation.shape[1]
-        n = min(self.points.n, max(_FEWEST_POINTS, LOOKS // x))
-        few = self._replace(points=self.points._replace(n=n))
-        return few._mixture(condition, x * self.tally.shape[0], 1)
+        return self._mixture(condition, separation.shape[1] * self.tally.shape[0], 1)
 
     def _repeated(self, some: slice) -> Tally:
         """Return the tally as often as there are points."""

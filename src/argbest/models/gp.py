@@ -156,7 +156,7 @@ class GP:
             return joined(prior, params.constant, data, _loadings(params))
         known = known if known is not None and offers(known, HasBlocks) else None
         chosen = np.ones(tally.shape[:-1], bool) if known is None else params.changed
-        own = tally.apart[chosen]
+        own = tally.statistics_alone[chosen]
         noise, constant = params.noise[chosen], params.constant[chosen]
         shape = params.lengthscale[chosen], params.scale[chosen]
         if known is None and chosen.ndim == 1:  # a study is opened: loading compiled code would take longer

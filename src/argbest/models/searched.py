@@ -185,19 +185,23 @@ def affordable_correlation(tally: Tally, noise: Array, learned: PairNoise | None
     return found
 
 
-def shared_noise(tally: Tally, noise: Array, learned: PairNoise) -> tuple[Array, Array]:
-    """Return the ``noise`` as it counts, and the correlation of replications that share random numbers."""
+def shared_noise(tally: Tally, noise: Array, learned: PairNoise, alone: BoolArray) -> tuple[Array, Array]:
+    """Return the ``noise`` as it counts, and the correlation of replications that share random numbers.
+
+    Those of contexts that are ``alone`` [context] share none.
+    """
     correlation, known = (
-        affordable_correlation(tally, noise, learned),
-        rates_sharing(tally, noise, learned.events),
+        np.where(alone, 0.0, affordable_correlation(tally, noise, learned)),
+        rates_sharing(tally, noise, learned.events, alone),
     )
     return noise * known.level, np.where(known.rates[..., None], known.correlation, correlation)
 
 
-def rates_sharing(tally: Tally, noise: Array, events: Array) -> common_noise.OfRates:
+def rates_sharing(tally: Tally, noise: Array, events: Array, alone: BoolArray) -> common_noise.OfRates:
     """Return how often the noise of rates counts as long as few seeds have shown ``events`` [...].
 
-    Large tables do not know noise that is shared, and that which goes against each other is known well.
+    Large tables do not know noise that is shared, and that which goes against each other is known well. In
+    contexts that are ``alone`` [context] none is shared.
     """
     told = events.copy()
     against = common_noise.goes_against(tally, noise)
@@ -205,7 +209,7 @@ def rates_sharing(tally: Tally, noise: Array, events: Array) -> common_noise.OfR
         at = study if events.ndim else ()
         if against[at] or not affords_common_noise(tally.count[at]):
             told[at] = np.nan
-    return common_noise.of_rates(tally, noise, told)
+    return common_noise.of_rates(tally, noise, told).but(alone)
 
 
 def shown_share(tally: Tally, learned: PairNoise) -> Array:

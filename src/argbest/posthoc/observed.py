@@ -113,6 +113,7 @@ def observe(
     categorical: object = (),
     bins: Bins = None,
     contexts: object = None,
+    unit: object = None,
     reward_range: object = None,
     rate: object = False,
     dropna: bool = False,
@@ -140,10 +141,10 @@ def observe(
     run, each is represented by a near one (`posthoc.representatives`). ``contexts``, a table, is what the
     answer shall be about instead of those of the runs; these then have weight 0, and ``weights`` are those of
     the contexts asked about.
-    ``reward_range`` and ``rate`` are those of `Problem`; values may be True and False. Rows with something
-    missing are refused, or left out with ``dropna``.
+    ``unit``, ``reward_range`` and ``rate`` are those of `Problem`; values may be True and False. Rows with
+    something missing are refused, or left out with ``dropna``.
     """
-    _need_rows(frame)
+    need_rows(frame)
     names = (
         columns.named("alternative", frame, alternative, categorical),
         columns.named("context", frame, context, categorical),
@@ -153,8 +154,10 @@ def observe(
     by_pair = [*names[0].used, *names[1].used]
     found = _value_columns(frame, by_pair, value, goals.Wanted.read(goal, limits, price))
     others = [*by_pair, *([] if replication is None else [replication])]
-    used = _used(frame, others, found, weights)
-    kept, rows, told = _told(frame, used, found, dropna=dropna, rate=declared_rates(rate, found.responses))
+    used = used_columns(frame, others, found, weights)
+    kept, rows, told = rows_told(
+        frame, used, found, dropna=dropna, rate=declared_rates(rate, found.responses)
+    )
     where = columns.locate(names[0], kept, rows), columns.locate(names[1], kept, rows, bins)
     endless = _never_repeat(names, where, told.n)
     given = weights if contexts is not None else _weights(weights, names[1], kept, rows, where[1])
@@ -163,7 +166,7 @@ def observe(
     problem = Problem(
         where[0].axis, there.axis, simulate, weights=shares, bounds=_bounds(bounds, there), goal=goal,
         categorical=categorical, limits=limits, price=price, responses=found.responses or None,
-        reward_range=reward_range, rate=rate, name=name,
+        unit=unit, reward_range=reward_range, rate=rate, name=name,
     )  # fmt: skip
     _refuse_impossible(problem, found, rows, told)
     dropped = len(frame) - len(kept)
@@ -184,12 +187,14 @@ def further(
     dropna: bool = False,
 ) -> Observed:
     """Return more runs of a problem, a row each; see `Study.tell_frame`."""
-    _need_rows(frame)
+    need_rows(frame)
     sides = (problem.alternatives, alternative), (problem.contexts, context)
-    found = [_columns_of(axis, frame, given) for axis, given in sides]
+    found = [columns_of(axis, frame, given) for axis, given in sides]
     pairs = [name for names, _ in found for name in names]
     values = _columns_of_responses(frame, pairs, value, problem)
-    kept, rows, told = _told(frame, _used(frame, pairs, values), values, dropna=dropna, rate=problem.rate)
+    kept, rows, told = rows_told(
+        frame, used_columns(frame, pairs, values), values, dropna=dropna, rate=problem.rate
+    )
     _refuse_impossible(problem, values, rows, told)
     k, c = (
         _positions(axis, kept, names, rows, labels=labels)
@@ -208,10 +213,12 @@ def of_trials(
     dropna: bool = False,
 ) -> list[tuple[Trial, dict[str, Any]]]:
     """Return what a frame tells of trials that were asked for, which ``opened`` returns by their ids."""
-    _need_rows(frame)
+    need_rows(frame)
     columns.check_name("trial column", frame, trial)
     values = _columns_of_responses(frame, [trial], value, problem)
-    kept, rows, told = _told(frame, _used(frame, [trial], values), values, dropna=dropna, rate=problem.rate)
+    kept, rows, told = rows_told(
+        frame, used_columns(frame, [trial], values), values, dropna=dropna, rate=problem.rate
+    )
     _refuse_impossible(problem, values, rows, told)
     ids = columns.numbers(kept, trial, rows)
     whole = [int(each) if each == np.rint(each) else each for each in ids.tolist()]
@@ -226,7 +233,7 @@ def of_trials(
     return [(trials[number], told.joined(rows)) for number, rows in given.items()]
 
 
-def _columns_of(axis: Axis, frame: pd.DataFrame, given: str | Sequence[str] | None) -> tuple[list[str], bool]:
+def columns_of(axis: Axis, frame: pd.DataFrame, given: str | Sequence[str] | None) -> tuple[list[str], bool]:
     """Return the columns of a frame that tell an entry of an axis, and whether they are its labels."""
     kind, own = axis.kind, list(axis.columns)
     if given is None:
@@ -268,7 +275,7 @@ def _positions(
     return found
 
 
-class _ValueColumns(NamedTuple):
+class ValueColumns(NamedTuple):
     """The columns of a frame that hold values, and those of summaries."""
 
     values: tuple[str, ...]  # one for each response
@@ -292,7 +299,7 @@ def _value_columns(
     taken: Sequence[str],
     value: str | Sequence[str] | None,
     wanted: goals.Wanted,
-) -> _ValueColumns:
+) -> ValueColumns:
     """Return the columns that hold values; by default those that the goal and the limits name."""
     named = wanted.named
     if value is None and named:
@@ -300,23 +307,23 @@ def _value_columns(
         known = [_short(name) for name in left]
         for each in wanted.parts:
             goals.refuse_unknown(each, known)
-        return _with_summaries(frame, taken, [left[known.index(name)] for name in named], named)
+        return with_summaries(frame, taken, [left[known.index(name)] for name in named], named)
     if value is None or isinstance(value, str):
         asked = ["value" if value is None else value]
-        return _with_summaries(frame, taken, asked, [_short(asked[0])] if named else ())
-    return _listed(frame, taken, value)
+        return with_summaries(frame, taken, asked, [_short(asked[0])] if named else ())
+    return listed(frame, taken, value)
 
 
 def _columns_of_responses(
     frame: pd.DataFrame, taken: Sequence[str], value: str | Sequence[str] | None, problem: Problem
-) -> _ValueColumns:
+) -> ValueColumns:
     """Return the columns that hold the values of a problem's responses, by default called as these are."""
     if not problem.responses:
         return _value_columns(frame, taken, value, goals.Wanted(problem.aim, problem.limits, None, ()))
     if value is None:
         there = {_short(str(name)): str(name) for name in frame.columns if name not in taken}
         value = [there.get(name, name) for name in problem.responses]
-    found = _listed(frame, taken, [value] if isinstance(value, str) else value)
+    found = listed(frame, taken, [value] if isinstance(value, str) else value)
     if set(found.responses) != set(problem.responses):
         raise InputError(
             f"the value columns are {list(found.responses)}; expected one for each response of the study: "
@@ -325,22 +332,22 @@ def _columns_of_responses(
     return found
 
 
-def _listed(frame: pd.DataFrame, taken: Sequence[str], value: Sequence[str]) -> _ValueColumns:
+def listed(frame: pd.DataFrame, taken: Sequence[str], value: Sequence[str]) -> ValueColumns:
     """Return the value columns of a list of names."""
     asked = list(value) if isinstance(value, Sequence) else []
     if not asked or not all(isinstance(name, str) for name in asked):
         raise InputError(f"{value!r} names no value columns; name one or more of {list(frame.columns)}.")
-    return _with_summaries(frame, taken, asked, goals.checked_names(map(_short, asked)))
+    return with_summaries(frame, taken, asked, goals.checked_names(map(_short, asked)))
 
 
-def _with_summaries(
+def with_summaries(
     frame: pd.DataFrame, taken: Sequence[str], asked: Sequence[str], responses: Sequence[str]
-) -> _ValueColumns:
+) -> ValueColumns:
     """Return the value columns with those of summaries, as far as they are there and mean nothing else."""
     for name in asked:
         columns.check_name("value column", frame, name)
     free = {str(name) for name in frame.columns} - {*taken, *asked}
-    found = _ValueColumns(tuple(asked), tuple(responses), "n" if "n" in free else None, ())
+    found = ValueColumns(tuple(asked), tuple(responses), "n" if "n" in free else None, ())
     return found._replace(variances=tuple(name for name in found.all_variances if name in free))
 
 
@@ -386,10 +393,10 @@ class RowsTold:
         return dict(zip(self.responses, values, strict=True)) if self.responses else values[0]
 
 
-def _told(
+def rows_told(
     frame: pd.DataFrame,
     used: Sequence[str],
-    found: _ValueColumns,
+    found: ValueColumns,
     *,
     dropna: bool,
     rate: bool | tuple[str, ...],
@@ -409,15 +416,16 @@ def _told(
     return kept, rows, RowsTold(found.responses, values, n, variance, truths)
 
 
-def _need_rows(frame: object) -> None:
-    """Refuse what is no frame, or an empty one."""
+def need_rows(frame: object) -> pd.DataFrame:
+    """Return the frame; what is none, or an empty one, is refused."""
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"got {type(frame).__name__}; expected a pandas DataFrame with a row for every run.")
     if frame.empty:
         raise InputError("got a table without rows; expected a row for every run.")
+    return frame
 
 
-def _refuse_impossible(problem: Problem, found: _ValueColumns, rows: IntArray, told: RowsTold) -> None:
+def _refuse_impossible(problem: Problem, found: ValueColumns, rows: IntArray, told: RowsTold) -> None:
     """Refuse single values that contradict what is known of the rewards."""
     single = told.n == 1
     for response, (column, values) in enumerate(zip(found.values, told.values, strict=True)):
@@ -451,8 +459,8 @@ def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: I
     return found
 
 
-def _used(
-    frame: pd.DataFrame, others: Sequence[str], found: _ValueColumns, weights: object = None
+def used_columns(
+    frame: pd.DataFrame, others: Sequence[str], found: ValueColumns, weights: object = None
 ) -> list[str]:
     """Return all columns that mean something, each once and for one purpose."""
     weighing = [weights] if isinstance(weights, str) else []
@@ -487,7 +495,7 @@ def _complete(frame: pd.DataFrame, used: list[str], dropna: bool) -> tuple[pd.Da
     return kept, rows
 
 
-def _refuse_huge(found: _ValueColumns, values: Array, rows: IntArray) -> None:
+def _refuse_huge(found: ValueColumns, values: Array, rows: IntArray) -> None:
     huge = np.argwhere(np.abs(values) > LARGEST)
     if huge.size:
         response, row = huge[0]
@@ -498,7 +506,7 @@ def _refuse_huge(found: _ValueColumns, values: Array, rows: IntArray) -> None:
 
 
 def _summaries(
-    frame: pd.DataFrame, found: _ValueColumns, rows: IntArray, *, rate: bool | tuple[str, ...]
+    frame: pd.DataFrame, found: ValueColumns, rows: IntArray, *, rate: bool | tuple[str, ...]
 ) -> tuple[IntArray, Array]:
     """Return how many replications each row holds, and their sample variances [response, row].
 

@@ -104,8 +104,7 @@ class Axis:
             for known in (label, item):
                 place = self.place(known)
                 if place is not None:
-                    back = f" It was retired: call study.readmit({self.kind}={label!r})."
-                    again = back if place in self.retired else " Leave it out."
+                    again = " It was retired: readmit it." if place in self.retired else " Leave it out."
                     raise InputError(f"the {self.kind} {item!r} is in the study already.{again}")
         refuse_repeats(f"identical new {self.kind}s", list(more.columns.values()))
         own = more.labels if self.named or not self.columns else texts(more.columns)

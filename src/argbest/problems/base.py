@@ -14,6 +14,7 @@ from argbest.checks import affordable, flag, indifference_zone, interval, real, 
 from argbest.core import goals
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.earlier import Earlier
 from argbest.core.goals import Goal, Limit
 from argbest.core.limits import NONE, BestWithinLimits
 from argbest.core.outcomes import Basis, only_response
@@ -25,10 +26,11 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError
 from argbest.jsonable import values
-from argbest.problems import labels
+from argbest.problems import labels, units
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
 from argbest.problems.population import DrawsPeople, People
+from argbest.problems.prior_runs import PriorRuns
 from argbest.questions import question as question_of
 
 if TYPE_CHECKING:
@@ -72,13 +74,16 @@ class Problem:
             responses a dict; 0 says that the simulator has none.
         name: The title of reports and pictures; by default the name of the simulator.
         description: A sentence about the problem.
-        reward: What is simulated, with its unit, for pictures and pages: "waiting time, minutes".
+        reward: What is simulated, for pictures and pages: "waiting time".
+        unit (text, or dict by name): The unit of the goal, "minutes", or units by name: of "reward" (the
+            goal), of responses, and of columns of the alternatives and the contexts.
         reward_range (pair, or dict by response): An interval that holds every single reward; values outside
             it are refused, and `Study.guarantee` then needs no normal rewards.
         rate (bool, or names of responses): Whether every single reward is 0 or 1, so that its mean is a rate;
             all other values are refused.
         question (name or question): What is to be chosen (`argbest.questions`); by default the best
             alternative of every context.
+        prior_runs: Runs of earlier sources, as `Study` was given them.
     """
 
     alternatives: Axis
@@ -96,9 +101,11 @@ class Problem:
     name: str
     description: str
     reward: str
+    unit: dict[str, str]  # by name; see `units.declared_units`
     reward_range: tuple[float, float] | dict[str, tuple[float, float]] | None  # (0, 1) of a rate
     rate: bool | tuple[str, ...]  # of several responses the names of those that are rates
     question: Any  # what is to be chosen, as it was named: an object of `argbest.questions`
+    prior_runs: PriorRuns | None  # of earlier sources, that a study begins with
 
     def __init__(
         self,
@@ -119,9 +126,11 @@ class Problem:
         name: str | None = None,
         description: str = "",
         reward: str = "reward",
+        unit: object = None,
         reward_range: object = None,
         rate: object = False,
         question: object = None,
+        prior_runs: PriorRuns | None = None,
     ) -> None:
         declared = truth if responses is None and isinstance(truth, Mapping) else responses
         wanted = goals.Wanted.read(goal, limits, price, declared)
@@ -164,9 +173,13 @@ class Problem:
             name=labels.title(simulate, rows, columns) if name is None else _text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
+            unit=units.declared_units(
+                unit, wanted.goal, wanted.named, (rows, columns), complete=bool(named) or not wanted.named
+            ),
             reward_range=declared_ranges(reward_range, rates, named),
             rate=rates,
             question=question_of(question),
+            prior_runs=prior_runs,
         )
         _ = self.asked  # a question that does not fit the contexts is refused at once
 
@@ -190,6 +203,11 @@ class Problem:
     def shape(self) -> tuple[int, int]:
         """(K, C), the shape of every table."""
         return self.n_alternatives, self.n_contexts
+
+    @property
+    def in_use(self) -> tuple[int, int]:
+        """How many alternatives and contexts are not retired."""
+        return int(self.alternatives.active.sum()), int(self.contexts.active.sum())
 
     @property
     def population(self) -> People | None:
@@ -291,6 +309,37 @@ class Problem:
         _ = other.asked
         return other
 
+    def beginning_with(self, prior_runs: PriorRuns) -> "Problem":
+        """Return the problem with runs of earlier sources, from which a study of it learns too."""
+        other = copy(self)
+        other.__dict__.pop("_separation_of_all", None)
+        other.__dict__.update(prior_runs=prior_runs)
+        return other
+
+    def earlier(self, weights: tuple[float, ...]) -> Earlier | None:
+        """Return what prior runs tell of a weighed sum of the responses; None where they tell nothing."""
+        runs = self.prior_runs
+        if runs is None:
+            return None
+        return runs.of_sum(weights, self._names, self.n_alternatives, self._separation_of_all)
+
+    @cached_property
+    def _separation_of_all(self) -> Array:
+        """Squared distances of the contexts and those of prior runs, [coordinate, all, all]."""
+        if self.prior_runs is None:
+            return self.setting.separation
+        return self.prior_runs.separation(self.contexts, self.bounds)
+
+    def separation_of(self, rows: Axis) -> Array:
+        """Return squared distances of rows from the contexts, [coordinate, row, context].
+
+        Those from the contexts of prior runs follow, where there are such.
+        """
+        found = self.contexts.separation(self.bounds, rows)
+        if self.prior_runs is None:
+            return found
+        return np.concatenate([found, self.prior_runs.contexts.separation(self.bounds, rows)], axis=-1)
+
     @property
     def sign(self) -> int:
         """+1 if larger is better for the user, -1 if smaller is."""
@@ -300,6 +349,11 @@ class Problem:
     def subject(self) -> str:
         """What the goal is about, as users call it: a response, a sum of them, or the reward."""
         return self.reward if self.aim.sum is None else str(self.aim.sum)
+
+    @property
+    def goal_unit(self) -> str:
+        """The unit of what the goal is about, "" if none was given."""
+        return units.of_sum(self.unit, self.aim.sum)
 
     @property
     def mentioned(self) -> tuple[str, ...]:
@@ -333,18 +387,26 @@ class Problem:
             responses=names,
             rate=rates,
             reward_range=declared_ranges(self.reward_range, rates, names),
+            unit=units.declared_units(
+                self.unit, self.aim, names, (self.alternatives, self.contexts), complete=True
+            ),
         )
         return other
 
     def revised(self, alternatives: Axis, contexts: Axis, shares: Array) -> "Problem":
         """Return the problem with rows added at the ends of its table, or retired from it.
 
-        ``shares`` [context] say how much every context counts beside the others; one that is retired counts
-        nothing. Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others
-        is let go of; one noise level of all pairs stays.
+        Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others is let
+        go of; one noise level of all pairs stays.
+
+        Args:
+            alternatives: All alternatives, the new ones last.
+            contexts: All contexts, the new ones last.
+            shares: How much every context counts beside the others, [context]; one that is retired counts
+                nothing.
         """
         other = copy(self)
-        for name in _FOLLOWS_FROM_GOAL:
+        for name in (*_FOLLOWS_FROM_GOAL, "_separation_of_all"):
             other.__dict__.pop(name, None)
         tables = {name: getattr(self, name) for name in ("truth", "truth_se", "noise_sd")}
         shape = len(alternatives), len(contexts)
@@ -806,8 +868,8 @@ def counting(shares: Array, contexts: Axis) -> Array:
         there = contexts.active.astype(float)
     if not there.sum() > 0:
         raise InputError(
-            "all contexts that are left have the weight 0, so that none of them would count. Give others "
-            "another weight first: study.set_weights(...)."
+            "all contexts that are left have the weight 0, so that none of them would count. Give one of "
+            "them another weight first."
         )
     return np.asarray(there / there.sum())
 

@@ -124,6 +124,7 @@ def _staffing(name: str, servers: tuple[int, ...], rates: tuple[int, ...], about
         truth={"cost": cost, "late": late},
         name=name,
         reward="cost per hour",
+        unit={"cost": "dollars per hour", "rate": "calls per hour"},
         description=f"{about}; {_CALLS} calls in steady state, truth by the Erlang-C formula.",
     )
 
@@ -203,6 +204,7 @@ def call_lines() -> Problem:
         truth={"profit": profit, "lost": lost, "late": late},
         name="call-lines",
         reward="profit per hour",
+        unit={"profit": "dollars per hour", "rate": "calls per hour"},
         description="Servers and lines of a call centre; by rate of calls, at most 5 % of the "
         f"callers to be lost and 10 % to wait longer than two minutes; {_CALLS} calls in steady state, "
         "truth by the Markov chain.",

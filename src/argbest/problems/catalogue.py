@@ -56,7 +56,12 @@ class Family(Protocol):
 class ProblemEntry(NamedTuple):
     """How to make a problem or a family, the initial design of experiments on it, and what to cite.
 
-    ``noise`` says in words what kind it is, ``source`` where the problem is from.
+    Args:
+        make: Returns the problem or the family.
+        initial: The initial design of experiments on it, unless they are told another.
+        version: The number that its name ends with where it is pinned, as in "queue-staffing@1".
+        noise: What kind of noise it has, in words.
+        source: Where it is from, in words.
     """
 
     make: Callable[[], Problem | Family]
@@ -196,7 +201,11 @@ def problem(name: str, *, seed: int = 0) -> Problem:
 
 
 def pinned(name: str) -> str:
-    """Return the name of a problem with its version, to be cited: "queue-staffing@1" of "queue-staffing"."""
+    """Return the name of a problem with its version, to be cited: "queue-staffing@1" of "queue-staffing".
+
+    Args:
+        name: The name, as `argbest problems` lists it, with or without a version.
+    """
     plain, entry = _found(name)
     return f"{plain}@{entry.version}"
 
@@ -275,13 +284,16 @@ def _row(name: str, entry: ProblemEntry) -> dict[str, Any]:
 
 
 def truth(given: str | Problem, *, seed: int = 0) -> "pd.DataFrame":
-    """Return the truth of a problem, by name or as an object: a row per pair of alternative and context.
+    """Return the truth of a problem: a row per pair of alternative and context.
 
     Columns: those of both axes, ``weight`` of the context, then ``mean``, its standard error ``se`` (0 where
     it is exact) and the ``noise_sd`` of one replication (where it is known), of several responses
     ``mean.cost``, ``se.cost`` and so on; ``feasible`` where there are limits; ``best``, whether the pair is
     right in its context (several are where they tie); and ``loss``, what it loses to the best of its context.
-    Of a problem that is another one for every seed it is the draw of ``seed``.
+
+    Args:
+        given: The problem, or its name with or without a version.
+        seed: Which draw, of a problem that is another one for every seed.
     """
     import pandas as pd
 

@@ -253,6 +253,7 @@ USUAL_BUDGET = 1_000  # replications, where nobody has said how many there will 
 SHARE = 0.5  # of the budget that may go to the initial design
 _TWICE = 2  # replications, from which a variance can be estimated
 _PER_PARAMETER = 10  # pairs from which a parameter can be learned
+_PER_SOURCE = 2  # parameters: how far its trend is away, and its alternatives
 _PER_NAME = 3  # pairs of an alternative, or a context, without coordinates
 _N_AGAIN = 60  # pairs that tell the noise of those simulated once
 
@@ -267,11 +268,15 @@ class Automatic:
 
     From a thousand names in one context on, or pairs of a model that ``lends`` noise: each once, and 60 of
     them twice. A second replication then goes only to what may still be the best.
+
+    A study that begins with prior runs is ``warm``: it begins with some pairs, whatever the budget, since all
+    that they have to tell is how far the earlier sources are away.
     """
 
     parameters: int | None
     budget: int | None = None
     lends: bool = False
+    warm: bool = False
 
     def chosen(self, problem: Problem) -> EveryPair | SpaceFilling | MostlyOnce:
         """Return the design."""
@@ -280,12 +285,13 @@ class Automatic:
         many = whole >= MANY_PAIRS and _TWICE * whole > affordable
         if self.parameters is None:
             return MostlyOnce(whole, _N_AGAIN) if many and self.lends else EveryPair(_TWICE)
-        if _TWICE * whole <= affordable:
+        if _TWICE * whole <= affordable and not self.warm:
             return EveryPair(_TWICE)
         located = places(problem)
         names = max((n for place, n in zip(located, problem.shape, strict=True) if place is None), default=0)
         enough = min(max(_PER_PARAMETER * self.parameters, _PER_NAME * names), whole)
-        if many and located[0] is None and problem.n_contexts == 1 and affordable >= 2 * _TWICE * _N_AGAIN:
+        crowd = many and located[0] is None and problem.n_contexts == 1 and not self.warm
+        if crowd and affordable >= 2 * _TWICE * _N_AGAIN:
             return MostlyOnce(min(enough, affordable - _N_AGAIN), _N_AGAIN)
         return SpaceFilling(max(1, min(enough, affordable // _TWICE)), _TWICE)
 
@@ -309,6 +315,11 @@ class Automatic:
             return f"every pair twice ({_TWICE * whole:,} replications), at most half of {known}"
         pairs = "every pair" if design.number == whole else f"{design.number:,} of {whole:,} pairs"
         once = isinstance(design, MostlyOnce)
+        if self.warm:
+            return (
+                f"{pairs}, spread evenly, twice each ({self.size(problem):,} replications): they tell how "
+                "far prior runs can be relied on"
+            )
         often = f"once, {_N_AGAIN} of them again" if once else "spread evenly, twice each"
         return (
             f"{pairs}, {often} ({self.size(problem):,} replications): every pair twice would take "
@@ -374,4 +385,8 @@ def is_auto(given: object) -> bool:
 def for_model(model: object, problem: Problem, budget: int | None) -> Automatic:
     """Return the design for a model, which may learn about pairs from others or borrow their noise."""
     number = model.n_parameters(problem.shape, problem.setting) if offers(model, LearnsFromOthers) else None
-    return Automatic(number, budget, offers(model, LendsNoise) and bool(model.lends_noise))
+    lends = offers(model, LendsNoise) and bool(model.lends_noise)
+    if problem.prior_runs is None:
+        return Automatic(number, budget, lends)
+    # All else is learned from these: what is left is how far trend and alternatives of each source are away.
+    return Automatic(_PER_SOURCE * len(problem.prior_runs.sources), budget, lends, warm=True)

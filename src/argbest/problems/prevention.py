@@ -145,7 +145,8 @@ def barrett_prevention(n: int = 200, seed: int = 0) -> Problem:
         truth=mean,
         noise_sd=sd / np.sqrt(PATIENTS),
         name="barrett-prevention",
-        reward="quality-adjusted years",
+        reward="quality-adjusted life",
+        unit="years",
         description="Drugs against cancer of the oesophagus: none, aspirin or a statin, by age, risk and "
         "the drugs' effects; a Markov model with exact truth, people drawn by a sampler.",
     )

@@ -128,6 +128,7 @@ def queue_staffing() -> Problem:
         noise_sd=_NOISE_SD,
         name="queue-staffing",
         reward="cost per hour",
+        unit={"reward": "dollars", "rate": "calls per hour"},
         description="Servers of a call centre by rate of calls, callers being impatient, hourly cost "
         f"over {_CALLS} calls in steady state; the truth is the Erlang-A formula, the noise from a long run",
     )

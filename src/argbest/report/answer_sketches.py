@@ -11,11 +11,12 @@ from argbest.core.states import OPEN
 from argbest.problems.axis import Axis
 from argbest.report import answer_numbers as numbers
 from argbest.report import svg as draw
-from argbest.report.answer_numbers import Curve, Node, RuleMap, Shortlist, Values, percent, tick_text, ticks
-from argbest.report.curves import Grid
+from argbest.report.answer_numbers import Curve, Node, RuleMap, Shortlist, percent, tick_text, ticks
+from argbest.report.dots import dot, dots
 from argbest.report.fronts import sketch_front
 from argbest.report.looks import folded, middle_cut
-from argbest.report.sketch import MOST, MOST_COLUMNS
+from argbest.report.panels import Arrangement, Cell, arranged, placed
+from argbest.report.sketch import MOST_COLUMNS
 
 _ROW = 22.0  # pixels of an alternative
 _LEVEL = 62.0  # between a condition and what is below it
@@ -28,9 +29,9 @@ _WRONG = f'stroke="{draw.OPEN_MARK}" stroke-width="2.5"'
 def sketches(answer: Answer) -> list[str]:
     """Return the pictures of an answer; none of one that has the policy map, or no picture of its own."""
     made = {
-        ONE: lambda: [_values(numbers.values(answer))],
+        ONE: lambda: [dots(numbers.values(answer))],
         SEVERAL: lambda: [_shortlist(numbers.shortlist(answer))],
-        RULE: lambda: _rule(numbers.rule_map(answer)),
+        RULE: lambda: _rule(answer),
         FRONT: lambda: sketch_front(answer),
     }
     return made[answer.form]() if answer.form in made else []
@@ -40,57 +41,6 @@ def tailoring_sketch(found: Tailoring, alternatives: Axis) -> str:
     """Return the curve of what tailoring gains; "" where it gains nothing that can be drawn."""
     curve = numbers.curve(found, alternatives)
     return _curve(curve) if len(curve.gain) > 1 and curve.whole > 0 else ""
-
-
-def _values(shown: Values) -> str:
-    """Return a row per alternative: its value, the interval around it, and where it is worst."""
-    frame = draw.framed(shown.labels, shown.title)
-    notes = [middle_cut(each, _LONGEST_NOTE) for each in shown.worst]
-    wide = max((draw.length(each) for each in notes), default=0.0) + (12 if notes else 0)
-    right, n = frame.right - wide, len(shown.labels)
-    low, high = float(shown.low.min()), float(shown.high.max())
-    low = min(low, 0.0) if shown.from_zero else low
-    span = (high - low) or 1.0
-    low, high = (low if shown.from_zero else low - 0.04 * span), high + 0.04 * span
-
-    def x(value: float) -> float:
-        return frame.left + (right - frame.left) * (value - low) / (high - low)
-
-    bottom = frame.top + _ROW * n
-    drawn = [_line(x(t), frame.top, x(t), bottom, _FAINT) for t in ticks(low, high)]
-    middles = frame.top + _ROW * (np.arange(n) + 0.5)
-    for i, y in enumerate(middles.tolist()):
-        mark, value = shown.mark[i], float(shown.value[i])
-        colour = draw.OPEN_MARK if mark == numbers.CHOSEN else draw.SHADE
-        if shown.from_zero:
-            drawn.append(
-                draw.rect(x(0.0), y - 6, x(value) - x(0.0), 12, f'fill="{colour}" fill-opacity="0.35"')
-            )
-        ends = x(float(shown.low[i])), x(float(shown.high[i]))
-        drawn.append(_line(ends[0], y, ends[1], y, f'stroke="{colour}" stroke-width="2.5"'))
-        drawn.append(_dot(x(value), y, colour, mark))
-        if notes:
-            drawn.append(draw.text(right + 10, y + 4, notes[i], "start"))
-    drawn += draw.labels_left(frame, shown.labels, middles, _ROW)
-    if notes:
-        drawn.append(draw.text(frame.right + 6, 12, shown.worst_title, "end", 'font-weight="600"'))
-    at = np.array([x(t) for t in ticks(low, high)], float)
-    bottom, below = draw.labels_below([tick_text(t) for t in ticks(low, high)], at, bottom)
-    some = f" ({n} of {shown.total:,})" if n < shown.total else ""
-    legend = [draw.Key(_dot(6, -4, draw.OPEN_MARK, numbers.CHOSEN), 12, "chosen")]
-    if numbers.EQUAL in shown.mark:
-        legend.append(draw.Key(_dot(6, -4, draw.SHADE, numbers.EQUAL), 12, "as good"))
-    line = _line(0, -4, 24, -4, f'stroke="{draw.SHADE}" stroke-width="2.5"')
-    legend.append(draw.Key(line, 24, f"90 % interval{some}"))
-    return draw.picture([*drawn, *below], shown.meaning, bottom, legend)
-
-
-def _dot(x: float, y: float, colour: str, mark: str) -> str:
-    """Return the mark of a value: a diamond for the chosen, a square for one as good, else a dot."""
-    if not mark:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>'
-    turned = f' transform="rotate(45 {x:.1f} {y:.1f})"' if mark == numbers.CHOSEN else ""
-    return draw.rect(x - 4.5, y - 4.5, 9, 9, f'fill="{colour}"{turned}')
 
 
 def _shortlist(shown: Shortlist) -> str:
@@ -135,9 +85,10 @@ def _placed(place: int, places: int) -> str:
     return f'fill="{draw.SHADE}" fill-opacity="{0.7 - 0.55 * (place - 1) / max(places - 1, 1):.2f}"'
 
 
-def _rule(shown: RuleMap) -> list[str]:
+def _rule(answer: Answer) -> list[str]:
     """Return the tree, and the contexts in the colours of its ends."""
-    return [_tree(shown), _rule_map(shown)]
+    shown = numbers.rule_map(answer)
+    return [_tree(shown), _rule_map(shown, arranged(answer.view.problem, shown.named))]
 
 
 def _tree(shown: RuleMap) -> str:
@@ -156,7 +107,7 @@ def _tree(shown: RuleMap) -> str:
             above = shown.tree[node.parent]
             start = inside + (draw.WIDTH - 2 * inside) * above.across, 4 + _LEVEL * above.down
             begin = start[1] + tall[node.parent]
-            drawn.append(_line(start[0], begin, x, y, 'stroke="currentColor" stroke-opacity="0.6"'))
+            drawn.append(draw.line(start[0], begin, x, y, 'stroke="currentColor" stroke-opacity="0.6"'))
             side, gap = ("end", -5) if node.branch == "yes" else ("start", 5)
             drawn.append(draw.text((start[0] + x) / 2 + gap, (begin + y) / 2 + 2, node.branch, side))
         nodes += _box(node, lines[i], x, y, tall[i], len(shown.leaders), room)
@@ -185,11 +136,9 @@ def _box(
         yield draw.text(left + wide / 2, y + draw.LINE * (i + 1) - 1, line)
 
 
-def _rule_map(shown: RuleMap) -> str:
+def _rule_map(shown: RuleMap, arrangement: Arrangement | None) -> str:
     """Return a cell per context in the colour of what the rule names; crossed out where it is wrong."""
-    cells, drawn, bottom, title = (
-        _on_a_grid(shown.grid) if shown.grid is not None and len(shown.named) <= MOST else _in_a_row(shown)
-    )
+    cells, drawn, bottom, title = _in_a_row(shown) if arrangement is None else placed(arrangement)
     crosses: list[str] = []
     for place, x, y, wide, high in cells:
         if shown.wrong[place]:
@@ -206,45 +155,26 @@ def _rule_map(shown: RuleMap) -> str:
     return draw.picture([*drawn, _crossed(crosses)], title, bottom, legend)
 
 
-_Cell = tuple[int, float, float, float, float]  # context, left, top, width, height
-
-
-def _joined(cells: list[_Cell], shown: RuleMap) -> list[_Cell]:
+def _joined(cells: list[Cell], shown: RuleMap) -> list[Cell]:
     """Return the cells with neighbours in a row made one where they name the same: a page stays small."""
-    found: list[_Cell] = []
+    found: list[Cell] = []
     for place, x, y, wide, high in cells:
         if found:
             before, left, top, width, _ = found[-1]
             if top == y and abs(left + width - x) < 1e-6 and shown.named[before] == shown.named[place]:
-                found[-1] = (before, left, top, width + wide, high)
+                found[-1] = Cell(before, left, top, width + wide, high)
                 continue
-        found.append((place, x, y, wide, high))
+        found.append(Cell(place, x, y, wide, high))
     return found
 
 
-def _on_a_grid(grid: Grid) -> tuple[list[_Cell], list[str], float, str]:
-    n_rows, n_columns = grid.context.shape
-    frame = draw.framed(grid.rows.labels, grid.rows.title)
-    wide, high = (frame.right - frame.left) / n_columns, min(34.0, max(300.0 / n_rows, 3.0))
-    bottom = frame.top + high * n_rows
-    cells = [
-        (int(grid.context[row, column]), frame.left + wide * column, bottom - high * (row + 1), wide, high)
-        for row, column in np.argwhere(grid.context >= 0).tolist()
-    ]
-    middles = bottom - high * (np.arange(n_rows) + 0.5)
-    texts = draw.labels_left(frame, grid.rows.labels, middles, high)
-    centres = frame.left + wide * (np.arange(n_columns) + 0.5)
-    bottom, below = draw.labels_below(grid.columns.labels, centres, bottom)
-    return cells, [*texts, *below], bottom, grid.columns.title
-
-
-def _in_a_row(shown: RuleMap) -> tuple[list[_Cell], list[str], float, str]:
+def _in_a_row(shown: RuleMap) -> tuple[list[Cell], list[str], float, str]:
     n = len(shown.named)
     order = np.arange(n) if shown.at is not None else np.argsort(shown.named, kind="stable")
     some = order if n <= MOST_COLUMNS else order[np.linspace(0, n - 1, MOST_COLUMNS).round().astype(int)]
     edges = 2 + (draw.WIDTH - 4) * draw.cell_edges(None if shown.at is None else shown.at[some], len(some))
     cells = [
-        (int(c), x, 4.0, end - x, 30.0)
+        Cell(int(c), x, 4.0, end - x, 30.0)
         for c, x, end in zip(some.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     ]
     labels = [shown.contexts.labels[c] for c in some] if shown.at is not None or n <= 12 else []
@@ -274,10 +204,10 @@ def _curve(shown: Curve) -> str:
     def y(value: float) -> float:
         return bottom - _HIGH * (value - low) / ((high - low) or 1.0)
 
-    drawn = [_line(left, y(t), right, y(t), _FAINT) for t in ticks(low, high, 4)]
+    drawn = [draw.line(left, y(t), right, y(t), _FAINT) for t in ticks(low, high, 4)]
     drawn += [draw.text(left - 5, y(t) + 4, tick_text(t), "end") for t in ticks(low, high, 4)]
     dashed = f'stroke="{draw.OPEN_MARK}" stroke-dasharray="5 4" stroke-width="1.6"'
-    drawn.append(_line(left, y(shown.whole), right, y(shown.whole), dashed))
+    drawn.append(draw.line(left, y(shown.whole), right, y(shown.whole), dashed))
     xs = [left + step * (i + 0.5) for i in range(n)]
     ys = [y(value) for value in shown.gain.tolist()]
     points = " ".join(f"{x:.1f},{v:.1f}" for x, v in zip(xs, ys, strict=True))
@@ -285,19 +215,17 @@ def _curve(shown: Curve) -> str:
     labels, room = [], max(int(step / draw.LETTER) - 1, 4)
     for i, x in enumerate(xs):
         ends = y(float(shown.low[i])), y(float(shown.high[i]))
-        drawn.append(_line(x, ends[0], x, ends[1], f'stroke="{draw.SHADE}" stroke-width="2"'))
-        drawn.append(_dot(x, ys[i], draw.SHADE, ""))
+        drawn.append(draw.line(x, ends[0], x, ends[1], f'stroke="{draw.SHADE}" stroke-width="2"'))
+        drawn.append(dot(x, ys[i], draw.SHADE, ""))
         said = percent(float(shown.share[i])) if i else ""
         drawn.append(draw.text(x + 7, min(ys[i] + 16, bottom - 3), said, "start"))
         words = shown.labels[i] if i == 0 else f"+ {shown.labels[i]}"
         labels.append(folded(middle_cut(words, 3 * room), room))
     for x, lines in zip(xs, labels, strict=True):
         drawn += [draw.text(x, bottom + draw.LINE * (j + 1) - 1, each) for j, each in enumerate(lines)]
-    whole = draw.Key(_line(0, -4, 24, -4, dashed), 24, "gain of choosing among all")
-    line = draw.Key(_line(0, -4, 24, -4, f'stroke="{draw.SHADE}" stroke-width="2"'), 24, "with these alone")
+    whole = draw.Key(draw.line(0, -4, 24, -4, dashed), 24, "gain of choosing among all")
+    line = draw.Key(
+        draw.line(0, -4, 24, -4, f'stroke="{draw.SHADE}" stroke-width="2"'), 24, "with these alone"
+    )
     title = f"{shown.title}: added one by one"
     return draw.picture(drawn, title, bottom + 2 + draw.LINE * max(map(len, labels)), [line, whole])
-
-
-def _line(x: float, y: float, end: float, down: float, rest: str) -> str:
-    return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{end:.1f}" y2="{down:.1f}" {rest}/>'

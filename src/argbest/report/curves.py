@@ -1,7 +1,7 @@
 """The numbers behind the maps of a study, in the order in which they are drawn."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Focused
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
+from argbest.problems.units import of_column, titled
 from argbest.report.looks import middle_cut
 from argbest.study.study import Study
 from argbest.study.view import View
@@ -55,6 +56,7 @@ class PolicyMap:
     p_best: Array  # [context]: P(best) of the selected alternative, NaN where there is no answer
     state: AnyArray  # [context]: sure, equal or open; None where there is no answer
     delta: float  # within this of the best counts as equal
+    unit: str  # of delta, if one was given
 
     @property
     def answered(self) -> BoolArray:
@@ -147,7 +149,7 @@ def policy_map(study: Study) -> PolicyMap:
 
 def policy_map_of(view: View) -> PolicyMap:
     """Return the selection of a study at one moment and P(best) of every pair."""
-    alternatives, contexts = options(view.problem), side(view.problem.contexts)
+    alternatives, contexts = options(view.problem), side(view.problem.contexts, view.problem.unit)
     zone, certificate = view.indifference(), view.certificate()
     frame = frames.selection(view, zone).iloc[contexts.order]
     chance = np.concatenate([certificate.best_probability, certificate.p_none_feasible[None]])
@@ -159,6 +161,7 @@ def policy_map_of(view: View) -> PolicyMap:
         p_best=frame["p_best"].to_numpy(float),
         state=frame["state"].to_numpy(object),
         delta=zone,
+        unit=view.problem.goal_unit,
     )
 
 
@@ -194,11 +197,15 @@ def grid(problem: Problem) -> Grid | None:
     varying = {n: v for n, v in problem.contexts.coordinates.items() if len(set(v)) > 1}
     if len(varying) != 2:
         return None
-    (columns, column), (rows, row) = (_levels(name, values) for name, values in varying.items())
+    (columns, column), (rows, row) = (levels(name, values) for name, values in varying.items())
     if 2 * problem.n_contexts < len(rows.labels) * len(columns.labels):
         return None
     context = np.full((len(rows.labels), len(columns.labels)), -1, np.int64)
     context[row, column] = side(problem.contexts).rank
+    rows, columns = (
+        replace(each, title=titled(each.title, of_column(problem.unit, problem.contexts, each.title)))
+        for each in (rows, columns)
+    )
     return Grid(rows, columns, context)
 
 
@@ -209,18 +216,21 @@ def allocation(study: Study) -> Allocation:
     return Allocation(alternatives, contexts, count)
 
 
-def side(axis: Axis) -> Side:
-    """Return an axis in reading order: by its columns, numbers by size, text as it first came."""
+def side(axis: Axis, unit: Mapping[str, str] | None = None) -> Side:
+    """Return an axis in reading order: by its columns, numbers by size, text as it first came.
+
+    With the units of a problem (`Problem.unit`) its title has those of the columns.
+    """
     keys = [_sort_keys(values) for values in axis.coordinates.values()]
     order = np.lexsort(keys[::-1])  # lexsort goes by its last key first
     order = order[axis.active[order]]
     labels = row_labels(axis)
-    return Side(order, tuple(labels[i] for i in order), _title(axis), len(axis))
+    return Side(order, tuple(labels[i] for i in order), _title(axis, unit or {}), len(axis))
 
 
 def options(problem: Problem) -> Side:
     """Return all that can be chosen, in reading order: the alternatives, with limits none of them last."""
-    found = side(problem.alternatives)
+    found = side(problem.alternatives, problem.unit)
     if not problem.limits:
         return found
     order = np.append(found.order, problem.n_alternatives)
@@ -255,18 +265,20 @@ def _sort_keys(values: Sequence[Label]) -> Array:
     return np.array(values, float)
 
 
-def _levels(name: str, values: Sequence[Label]) -> tuple[Side, IntArray]:
+def levels(name: str, values: Sequence[Label]) -> tuple[Side, IntArray]:
     """Return the distinct values of a coordinate in reading order, and where each of the values stands."""
     _, first, which = np.unique(_sort_keys(values), return_index=True, return_inverse=True)
     labels = shorten([values[i] for i in first])
     return Side(np.arange(len(labels)), tuple(labels), name), which
 
 
-def _title(axis: Axis) -> str:
+def _title(axis: Axis, unit: Mapping[str, str]) -> str:
     if axis.named or not axis.columns:
-        return axis.word or axis.kind
-    names = ", ".join(axis.columns)
-    return names if len(axis.columns) == 1 else f"{axis.kind} ({names})"
+        return titled(axis.word or axis.kind, of_column(unit, axis, axis.kind))
+    names = [(name, of_column(unit, axis, name)) for name in axis.columns]
+    if len(names) == 1:
+        return titled(*names[0])
+    return f"{axis.kind} ({', '.join(f'{name} in {each}' if each else name for name, each in names)})"
 
 
 def _choices(problem: Problem, side: Side, selection: "pd.DataFrame") -> IntArray:

@@ -30,7 +30,7 @@ _WIDE = (  # in the order in which they are taken
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of a picture; those of lines are hues of Okabe and Ito that stand out from the paper."""
+    """The colours of a picture; readers who see no red or no green tell those of any two lines apart."""
 
     name: str
     paper: str
@@ -48,7 +48,7 @@ LIGHT = Theme(
     faint="#c8c8c8",
     alarm="#d55e00",
     shades=("#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"),
-    colours=("#0366ad", "#a43308", "#0d9261", "#9b4279", "#b78300", "#3b9bc5", "#1a1a1a", "#7d7d2e"),
+    colours=("#034c82", "#e86f18", "#0f8e65", "#af5889", "#895f00", "#2e89c7", "#373e45", "#5d0903"),
 )
 DARK = Theme(
     name="dark",
@@ -57,7 +57,7 @@ DARK = Theme(
     faint="#4a5058",
     alarm="#ff8c42",
     shades=("#1b2129", "#1f4b73", "#2f83c0", "#86c5ee", "#e8f5ff"),
-    colours=("#56a8e0", "#ff8c42", "#2cc295", "#e79ac3", "#f0b429", "#9ad4f7", "#ececec", "#c9c96a"),
+    colours=("#67a1c3", "#eddc52", "#27c7a3", "#af5304", "#ededeb", "#0476b1", "#a04c7a", "#ba9267"),
 )
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 

@@ -6,6 +6,8 @@ from argbest import report
 from argbest.answers.answering import Answer
 from argbest.core.states import LEVEL
 from argbest.report import answer_sketches
+from argbest.report.next_steps import next_step
+from argbest.report.question_words import asked, html
 from argbest.report.sketch import sketch
 from argbest.report.wording import answer, choices
 from argbest.study.study import Study
@@ -19,19 +21,23 @@ _ROWS = 6  # of a table in a notebook
 
 
 def of_study(study: Study) -> str:
-    """Return the answer as HTML: a small map, what to choose where, and how sure that is."""
-    title = f"<p><strong>{as_html(study.problem.name)}</strong></p>"
+    """Return the answer as HTML: the question, how sure it is, what comes next, a map and the choices."""
+    step = next_step(study)
+    following = f"<p><b>Next:</b> {as_html(step.sentence)} <code>{as_html(step.command)}</code></p>"
+    title = f"<p><strong>{as_html(study.problem.name)}</strong></p><p>{html(asked(study.problem))}</p>"
     if not study.n_replications:
-        return f"{title}<p>{as_html(repr(study))}. Nothing is known yet: tell values, or run it.</p>"
+        return (
+            f"{title}<p>{as_html(repr(study))}. Nothing is known yet: tell values, or run it.</p>{following}"
+        )
     lines = "".join(
         f"<li>{as_html(where)}{': ' if where else ''}<b>{as_html(what)}</b>{as_html(how)}</li>"
         for where, what, how in choices(study)
     )
-    said = "".join(
-        f"<p>{as_html(each)}</p>" for each in answer(study, study.selection(), study.certificate())
-    )
+    first, *more = answer(study, study.selection(), study.certificate())
+    head = f"<p>{as_html(first)}</p>{following}"
+    said = "".join(f"<p>{as_html(each)}</p>" for each in more)
     picture = sketch(study) if study.problem.population is None else ""  # of hundreds of contexts it is noise
-    return f'<div style="max-width: 34em">{title}{picture}<ul>{lines}</ul>{said}</div>'
+    return f'<div style="max-width: 34em">{title}{head}{picture}<ul>{lines}</ul>{said}</div>'
 
 
 def of_answer(answer: Answer) -> str:

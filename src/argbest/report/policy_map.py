@@ -12,7 +12,7 @@ from argbest.report.curves import Grid, PolicyCurve, PolicyMap
 from argbest.report.looks import Theme
 from argbest.report.style import LABEL, TICK, Sheet
 from argbest.study.study import Study
-from argbest.texts import chance
+from argbest.texts import chance, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -206,7 +206,7 @@ def _meaning(policy: PolicyMap) -> dict[str, str]:
     """Return what the states mean, in few words."""
     return {
         SURE: f"sure: P(best) ≥ {LEVEL:g}",
-        EQUAL: f"equal: within {policy.delta:.2g}",
+        EQUAL: f"equal: within {with_unit(f'{policy.delta:.2g}', policy.unit)}",
         OPEN: "open",
         NO_FEASIBLE: "surely none feasible",
     }

@@ -7,45 +7,79 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from argbest.answers.predicting import coordinate
+from argbest.answers.predicting import coordinate, posterior
 from argbest.core.arrays import Array, IntArray
-from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
-from argbest.report import curves
+from argbest.core.states import EQUAL, INTERVAL, LEVEL, NO_FEASIBLE, OPEN, SURE
+from argbest.problems.units import titled
+from argbest.report import curves, panels
 from argbest.report import svg as draw
-from argbest.report.curves import Grid, PolicyMap, Side
+from argbest.report.answer_numbers import CHOSEN, MOST_ROWS, Values
+from argbest.report.answer_numbers import EQUAL as AS_GOOD
+from argbest.report.curves import PolicyMap, Side
+from argbest.report.dots import dots
 from argbest.report.looks import middle_cut
+from argbest.report.panels import Arrangement
 from argbest.report.wording import one_by_one
 from argbest.study.study import Study
-from argbest.texts import as_html
+from argbest.texts import as_html, with_unit
 
-MOST = 1000  # contexts drawn as cells
 MOST_COLUMNS = 400  # contexts side by side: a pixel each
 _FRAMES = {
     EQUAL: 'fill="none" stroke="currentColor" stroke-dasharray="1 2"',
     OPEN: 'fill="none" stroke="currentColor" stroke-dasharray="4 2" stroke-width="1.6"',
 }
+_OUTLINE = 'fill="none" stroke="currentColor" stroke-width="1.2"'  # of cells too small for dashes
+_SMALL = 12.0  # pixels of a cell that has no room for a frame inside
 _LEAST_DRAWN = 0.02  # P(best) below which nothing is drawn
-_LEGEND_STEPS = (0.3, 0.65, 1.0)  # P(best) in the legend
+LEGEND_STEPS = (0.5, 0.8, 0.95)  # P(best) in the legend
 _LEAST_IN_A_ROW = 0.05  # P(best) that an alternative needs somewhere to have a row
 
 
 def sketch(study: Study) -> str:
-    """Return the map: bands along one coordinate, cells for two, else a strip sorted by choice."""
-    policy, grid = curves.policy_map(study), curves.grid(study.problem)
+    """Return the map: dots for one context, bands along one column, panels of cells for several."""
     said = one_by_one(study)
-    if grid is not None and study.problem.n_contexts <= MOST:
-        return _cells(policy, grid, said)
+    if study.problem.contexts.active.sum() == 1:
+        return _dots(study, said)
+    policy = curves.policy_map(study)
+    found = panels.arranged(study.problem, policy.selected)
+    if found is not None:
+        return _cells(policy, found, said)
     name = coordinate(study.problem)
     contexts = study.problem.contexts
     at = None if name is None else np.array(contexts.coordinates[name], float)[contexts.active]
-    return _bands(policy, at, said, sort=len(study.problem.contexts.coordinates) > 1)
+    return _bands(policy, at, said)
 
 
-def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bool) -> str:
+def _dots(study: Study, said: Sequence[str]) -> str:
+    """Return a row per alternative: its mean in the only context, and the interval around it."""
+    view, problem = study.view(), study.problem
+    here = int(np.flatnonzero(problem.contexts.active)[0])
+    frame = posterior(view, level=INTERVAL).iloc[here :: problem.n_contexts]  # contexts vary fastest
+    chosen, names = int(view.choice[here]), curves.row_labels(problem.alternatives)
+    chance, state = frame["p_best"].to_numpy(float), study.selection()["state"].iloc[0]
+    kept = np.flatnonzero(np.isfinite(frame["mean"].to_numpy(float)) & problem.alternatives.active)
+    order = sorted(kept.tolist(), key=lambda k: (k != chosen, -chance[k], k))[:MOST_ROWS]
+    ranked, sizes = view.certificate().contenders()
+    near = set(ranked[: sizes[here], here].tolist()) if state == EQUAL else set()
+    shown = Values(
+        labels=tuple(names[k] for k in order),
+        value=frame["mean"].to_numpy(float)[order],
+        low=frame["low"].to_numpy(float)[order],
+        high=frame["high"].to_numpy(float)[order],
+        mark=tuple(CHOSEN if k == chosen else AS_GOOD if k in near else "" for k in order),
+        worst=tuple(f"{100 * chance[k]:.0f} %" if chance[k] >= 0.005 else "< 1 %" for k in order),
+        title=curves.side(problem.alternatives, problem.unit).title,
+        meaning=titled(problem.subject, problem.goal_unit),
+        worst_title="P(best)",
+        from_zero=False,
+        total=int(problem.alternatives.active.sum()),
+    )
+    return dots(shown, hit=lambda x, y, wide, high: _hit(x, y, wide, high, here, said))
+
+
+def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str]) -> str:
     """Return a column per context and a row per alternative that may be best somewhere."""
     shown = np.arange(len(policy.selected))
-    if sort:
-        shown = np.lexsort((-np.nan_to_num(policy.p_best), policy.selected))
     if len(shown) > MOST_COLUMNS:
         shown = shown[np.linspace(0, len(shown) - 1, MOST_COLUMNS).round().astype(int)]
     likely = np.nan_to_num(policy.probability).max(axis=1) >= _LEAST_IN_A_ROW
@@ -63,14 +97,12 @@ def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bo
         hits.append(_hit(x, frame.top, end - x, bottom - frame.top, place, said))
     middles = bottom - high * (np.arange(len(rows)) + 0.5)
     drawn += [*hits, *draw.labels_left(frame, names, middles, high)]
-    ticks = [] if sort and len(shown) > 12 else [policy.contexts.labels[c] for c in shown]
+    ticks = [policy.contexts.labels[c] for c in shown]
     bottom, below = draw.labels_below(ticks, (edges[:-1] + edges[1:]) / 2, bottom)
-    title = f"{policy.contexts.title}{', sorted by choice' if sort else ''}"
+    title = policy.contexts.title
     title += f" ({len(shown)} of {len(policy.selected):,})" if len(shown) < len(policy.selected) else ""
-    shades = [f'fill="{draw.SHADE}" fill-opacity="{_band_depth(p):.2f}"' for p in _LEGEND_STEPS]
-    return draw.picture(
-        [*drawn, *below], title, bottom, [*_marks(policy), _scale(shades, "more likely the best")]
-    )
+    shades = [f'fill="{draw.SHADE}" fill-opacity="{_band_depth(p):.2f}"' for p in LEGEND_STEPS]
+    return draw.picture([*drawn, *below], title, bottom, [*_marks(policy), _ramp(shades)])
 
 
 def _column(
@@ -87,64 +119,70 @@ def _column(
         yield _mark(policy.state[c], x + wide / 2, bottom - high * (row + 0.5), size)
 
 
-def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
+def _cells(policy: PolicyMap, arrangement: Arrangement, said: Sequence[str]) -> str:
     """Return a cell per context, coloured by its alternative; framed where it is equal or open."""
-    n_rows, n_columns = grid.context.shape
-    frame = draw.framed(grid.rows.labels, grid.rows.title)
-    wide, high = (frame.right - frame.left) / n_columns, min(34.0, max(360.0 / n_rows, 3.0))
+    found = panels.placed(arrangement)
     leaders = np.unique(policy.selected[policy.answered]).tolist()
-    fits = (
-        max((draw.length(policy.alternatives.labels[k]) for k in leaders), default=0) < wide - 4
-        and high >= 13
-    )
+    labels = policy.alternatives.labels
+    longest = max((draw.length(labels[k]) for k in leaders), default=0)
+
+    def hue(chosen: int) -> str:
+        return draw.hue(leaders.index(chosen), len(leaders))
 
     def fill(chosen: int, p: float) -> str:
-        hue = draw.hue(leaders.index(chosen), len(leaders))
-        return f'fill="{hue}" fill-opacity="{_cell_depth(p):.2f}"'
+        return f'fill="{hue(chosen)}" fill-opacity="{_cell_depth(p):.2f}"'
 
-    drawn, hits, bottom = [], [], frame.top + high * n_rows
-    for row, column in np.argwhere(grid.context >= 0).tolist():
-        c, x, y = int(grid.context[row, column]), frame.left + wide * column, bottom - high * (row + 1)
+    drawn: list[str] = []
+    hits: list[str] = []
+    small = False
+    cells = found.cells
+    if len(cells) > panels.MOST:
+        cells = [cells[i] for i in np.linspace(0, len(cells) - 1, panels.MOST).round().astype(int)]
+    for c, x, y, wide, high in cells:
         hits.append(_hit(x, y, wide, high, int(policy.contexts.order[c]), said))
         if not policy.answered[c]:
             continue
         drawn.append(draw.rect(x, y, wide, high, fill(policy.selected[c], policy.p_best[c])))
-        if policy.state[c] in _FRAMES:
+        if min(wide, high) < _SMALL:
+            small = True
+            drawn += [draw.rect(x, y, wide, high, _OUTLINE)] if policy.state[c] == OPEN else []
+        elif policy.state[c] in _FRAMES:
             drawn.append(draw.rect(x + 2, y + 2, wide - 4, high - 4, _FRAMES[policy.state[c]]))
-        if fits:
-            drawn.append(
-                draw.text(x + wide / 2, y + high / 2 + 4, policy.alternatives.labels[policy.selected[c]])
-            )
-    middles = bottom - high * (np.arange(n_rows) + 0.5)
-    drawn += [*hits, *draw.labels_left(frame, grid.rows.labels, middles, high)]
-    centres = frame.left + wide * (np.arange(n_columns) + 0.5)
-    bottom, below = draw.labels_below(grid.columns.labels, centres, bottom)
+        if longest < wide - 4 and high >= 13:
+            ink = draw.ink(hue(policy.selected[c]), _cell_depth(policy.p_best[c]))
+            words = labels[policy.selected[c]]
+            drawn.append(draw.text(x + wide / 2, y + high / 2 + 4, words, extra=f'fill="{ink}"'))
     legend = _hue_legend(leaders, policy.alternatives, fill)
     for state, words in _meanings(policy).items():
         some = np.flatnonzero(policy.state == state)
-        if state in _FRAMES and some.size:  # as the first cell that has this frame
+        if state in _FRAMES and some.size and not (small and state == EQUAL):  # as the first such cell
             cell = draw.rect(0, -11, 18, 14, fill(policy.selected[some[0]], policy.p_best[some[0]]))
-            legend.append(draw.Key(cell + draw.rect(1.5, -9.5, 15, 11, _FRAMES[state]), 18, words))
+            frame = (
+                draw.rect(0, -11, 18, 14, _OUTLINE) if small else draw.rect(1.5, -9.5, 15, 11, _FRAMES[state])
+            )
+            legend.append(draw.Key(cell + frame, 18, words))
     if leaders:
-        legend.append(_scale([fill(leaders[0], p) for p in _LEGEND_STEPS], "surer"))
-    return draw.picture([*drawn, *below], grid.columns.title, bottom, legend)
+        legend.append(_ramp([fill(leaders[0], p) for p in LEGEND_STEPS]))
+    title = found.title
+    title += f" ({len(cells):,} of {len(found.cells):,} contexts)" if len(cells) < len(found.cells) else ""
+    return draw.picture([*drawn, *hits, *found.texts], title, found.bottom, legend)
 
 
 def _band_depth(p: float) -> float:
     """Return how opaque the cell of an alternative is that is the best with probability p."""
-    return 0.06 + 0.74 * float(p)
+    return 0.06 + 0.86 * float(p) ** 2
 
 
 def _cell_depth(p: float) -> float:
     """Return how opaque the cell of a context is whose choice is the best with probability p."""
-    return 0.12 + 0.63 * float(p) ** 2
+    return 0.15 + 0.85 * float(p) ** 3
 
 
 def _meanings(policy: PolicyMap) -> dict[str, str]:
     """Return what the states mean."""
     return {
         SURE: f"sure ({100 * LEVEL:.0f} % or more)",
-        EQUAL: f"equal (within {policy.delta:.2g})",
+        EQUAL: f"equal (within {with_unit(f'{policy.delta:.2g}', policy.unit)})",
         OPEN: "open",
         NO_FEASIBLE: "surely none feasible",
     }
@@ -160,7 +198,7 @@ def _marks(policy: PolicyMap) -> list[draw.Key]:
 
 
 def _hue_legend(leaders: Sequence[int], side: Side, fill: Callable[[int, float], str]) -> list[draw.Key]:
-    """Return the colours of the alternatives as cells have them that are sure; of many, some."""
+    """Return the colours of the alternatives as sure cells have them; of many, some."""
     n, step = len(leaders), max(1, (len(leaders) - 1) // 7)
     some = list(range(n)) if n <= len(draw.HUES) else sorted({*range(0, n, step), n - 1})
     swatches = (draw.rect(0, -11, 18, 14, fill(leaders[i], 1.0)) for i in some)
@@ -171,10 +209,14 @@ def _hue_legend(leaders: Sequence[int], side: Side, fill: Callable[[int, float],
     return [draw.Key("", 0, f"{middle_cut(side.title, 50)}:"), *keys]
 
 
-def _scale(fills: Sequence[str], words: str) -> draw.Key:
-    """Return cells of growing strength, as any page's paper shows them, and what the strongest means."""
-    drawn = "".join(draw.rect(14 * i, -11, 14, 14, fill) for i, fill in enumerate(fills))
-    return draw.Key(drawn, 14.0 * len(fills), f"stronger colour: {words}")
+def _ramp(fills: Sequence[str]) -> draw.Key:
+    """Return cells of growing strength, each with the P(best) that it stands for, as all cells are drawn."""
+    step = 32.0 + draw.length("95 %")
+    drawn = "".join(
+        draw.rect(step * i, -11, 16, 14, fill) + draw.text(step * i + 20, 0, f"{100 * p:.0f} %", "start")
+        for i, (fill, p) in enumerate(zip(fills, LEGEND_STEPS, strict=True))
+    )
+    return draw.Key(drawn, step * len(fills) - 8, "likely the best")
 
 
 def _mark(state: str, x: float, y: float, size: float) -> str:

@@ -11,7 +11,11 @@ from argbest.texts import as_html
 
 WIDTH = 460
 SHADE, OPEN_MARK = "#2f7fc6", "#d9601a"  # they stand out from white and from black
-HUES = ("#2f7fc6", "#d9601a", "#2a9d6f", "#b0568b", "#b58900", "#5fb6d9", "#7a7f87", "#8a8a2e")
+# Readers who see no green tell any two apart (CIEDE2000 of 15 or more), and dark text stands out from all.
+HUES = ("#6babf8", "#e88538", "#5abb90", "#c3629c", "#ffd83e", "#9edfff", "#d8dbdc", "#9b794e")
+_RAMP = ((63, 127, 208), (164, 170, 176), (255, 216, 62))  # of more than these: blue, grey, yellow
+_NIGHT, _DARK_INK = (18, 22, 27), "#101418"  # paper of a dark page; text on bright cells
+_BRIGHT = 0.169  # luminance from which dark text stands out better than light text
 LETTER, BOLD, LINE = 7.3, 8.1, 16.0  # pixels
 LONGEST_LABEL = 28  # columns of a label: not quite half of the width
 
@@ -60,12 +64,14 @@ def labels_left(frame: Frame, labels: Sequence[str], at: Any, high: float) -> li
     return [*heads, *some]
 
 
-def labels_below(labels: Sequence[str], at: Array, bottom: float) -> tuple[float, list[str]]:
+def labels_below(
+    labels: Sequence[str], at: Array, bottom: float, room: tuple[float, float] = (0.0, WIDTH)
+) -> tuple[float, list[str]]:
     """Return where the next line goes, and labels below the cells: those that do not overlap."""
-    texts, end = [], -9.0
+    texts, end = [], room[0] - 9.0
     for label, x in zip(map(cut, labels), at.tolist(), strict=False):
         half = length(label) / 2
-        x = min(max(x, half), WIDTH - half)
+        x = min(max(x, room[0] + half), room[1] - half)
         if x - half > end + 4:
             texts.append(text(x, bottom + 14, label))
             end = x + half
@@ -95,14 +101,40 @@ def picture(drawn: Sequence[str], title: str, bottom: float, legend: Sequence[Ke
 
 
 def hue(i: int, n: int) -> str:
-    """Return a colour of its own for each of few, else one along a circle of colours."""
-    return HUES[i] if n <= len(HUES) else f"hsl({210 + 300 * i / (n - 1):.0f} 55% 48%)"
+    """Return a colour of its own for each of few, else one on the way from blue to yellow."""
+    if n <= len(HUES):
+        return HUES[i]
+    at = 2.0 * i / (n - 1)
+    first = min(int(at), 1)
+    return f"#{''.join(f'{round(v):02x}' for v in _mixed(_RAMP[first + 1], _RAMP[first], at - first))}"
+
+
+def ink(colour: str, depth: float) -> str:
+    """Return the colour of text on a cell of this depth: that of the page, or a dark one on bright cells.
+
+    On a dark page bright cells need dark text; a light page has dark text anyway.
+    """
+    parts = tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    seen = [v / 255 for v in _mixed(parts, _NIGHT, depth)]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in seen]
+    luminance = sum(weight * v for weight, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return _DARK_INK if luminance > _BRIGHT else "currentColor"
+
+
+def _mixed(one: Sequence[float], other: Sequence[float], share: float) -> list[float]:
+    """Return a mixture of two colours; ``share`` is that of the first."""
+    return [share * a + (1.0 - share) * b for a, b in zip(one, other, strict=True)]
 
 
 def rect(x: float, y: float, wide: float, high: float, rest: str, inside: str = "") -> str:
     """Return a rectangle; ``rest`` are its other attributes."""
     size = f'width="{max(wide, 0.5):.1f}" height="{high:.1f}"'
     return f'<rect x="{x:.1f}" y="{y:.1f}" {size} {rest}>{inside}</rect>'
+
+
+def line(x: float, y: float, end: float, down: float, rest: str) -> str:
+    """Return a straight line; ``rest`` are its other attributes."""
+    return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{end:.1f}" y2="{down:.1f}" {rest}/>'
 
 
 def text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "") -> str:

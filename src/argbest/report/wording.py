@@ -8,19 +8,19 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest.answers import doubts, forecasting, frames, guarantee, people
+from argbest.answers import doubts, frames, guarantee, people
 from argbest.core.certificate import Certificate
 from argbest.core.goals import Limit
-from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
+from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE, contenders
 from argbest.problems.axis import Axis, Label
-from argbest.problems.base import Problem
 from argbest.problems.labels import word
 from argbest.report import curves
 from argbest.study.study import Study
-from argbest.texts import chance
+from argbest.texts import chance, with_unit
 
 _MOST_LINES = 12
 _MOST_NAMED = 3  # in a line
+_MOST_RUNNING = 6  # alternatives still in the running, by name
 MOST_SET_ASIDE = 100  # pairs named in the page
 _WORTH_A_WORD = 0.05  # probability of what is named beside a choice, with limits
 _MOST_LISTED = 5  # contexts in a sentence
@@ -64,6 +64,11 @@ def sure(p: float, *, at_least: bool = False) -> str:
     return f"{'at least ' if at_least else ''}{math.floor(100 * p + 1e-9)} % sure"
 
 
+def zone_in_words(study: Study) -> str:
+    """Return what does not matter, with its unit: "2.8 dollars"."""
+    return with_unit(f"{study.indifference():.2g}", study.problem.goal_unit)
+
+
 def choices(study: Study, *, most: int = _MOST_LINES) -> list[Choice]:
     """Return lines such as "demand 45: order 40 (99 % sure)"; contexts that agree share one.
 
@@ -98,15 +103,27 @@ def one_by_one(study: Study) -> list[str]:
     ]
 
 
+def in_the_running(study: Study) -> list[str]:
+    """Return for every context the fewest alternatives that hold the best with probability 0.95.
+
+    They come likeliest first, as one text; with limits that none keeps them counts, too.
+    """
+    certificate, labels = study.certificate(), [*short(study.problem.alternatives), "none"]
+    chance_of = certificate.best_probability
+    if study.problem.limits:
+        chance_of = np.concatenate([chance_of, certificate.p_none_feasible[None]])
+    order, sizes = contenders(chance_of, LEVEL)
+    return [_few([labels[k] for k in order[:n, c].tolist()]) for c, n in enumerate(sizes.tolist())]
+
+
+def _few(parts: Sequence[str]) -> str:
+    more = len(parts) - _MOST_RUNNING
+    return ", ".join(parts) if more <= 1 else f"{', '.join(parts[:_MOST_RUNNING])} and {more} more"
+
+
 def kept(limits: Sequence[Limit]) -> str:
     """Return the limits in a sentence: "late <= 0.05 and wait <= 12"."""
     return listed([str(limit) for limit in limits])
-
-
-def aim(problem: Problem) -> str:
-    """Return what is chosen, in words: "the smallest cost that keeps late <= 0.05"."""
-    best = f"the {'largest' if problem.sign > 0 else 'smallest'} {problem.subject}"
-    return f"{best} that keeps {kept(problem.limits)}" if problem.limits else best
 
 
 def ordered(axis: Axis) -> bool:
@@ -130,7 +147,7 @@ class _Known:
         self.axis = study.problem.alternatives
         self.selected = selection["selected"].tolist()
         self.state = [each if isinstance(each, str) else None for each in selection["state"].tolist()]
-        self.p_best, self.zone = selection["p_best"].tolist(), f"{study.indifference():.2g}"
+        self.p_best, self.zone = selection["p_best"].tolist(), zone_in_words(study)
         self.said, self.bare = names(self.axis), short(self.axis)
         certificate = study.certificate()
         self.probability, self.likeliest = certificate.best_probability, certificate.likeliest
@@ -216,24 +233,16 @@ def _whole(values: Sequence[Label]) -> list[str]:
     return list(map(str, values)) if isinstance(values[0], str) else _shorten(values)
 
 
-def answer(
-    study: Study, selection: pd.DataFrame, certificate: Certificate, *, ahead: bool = False
-) -> list[str]:
-    """Return the answer in sentences, beside the choices: how surely, where that is open, what is missing.
-
-    ``ahead`` adds what it would take to close what is open, where that can be worked out in a second or two.
-    """
-    certain, coming = guarantee.planned(study.view()), count(study.n_queued, "simulation")
+def answer(study: Study, selection: pd.DataFrame, certificate: Certificate) -> list[str]:
+    """Return the answer in sentences, beside the choices: how surely, where that is open, what is missing."""
+    certain = guarantee.planned(study.view())
     said = [
-        "" if study.problem.population is None else people.price(study.view()),
-        f"Chosen is {aim(study.problem)}." if study.problem.limits else "",
         _standing(study, selection),
+        "" if study.problem.population is None else people.price(study.view()),
         _certainty(certificate) if len(selection) > 1 else "",
         _in_doubt(study),
-        _ahead(study, selection) if ahead else "",
         _unanswered(study, selection),
         f"Without a model, from the data alone: {certain}." if certain.n_certified else "",
-        f"The initial design is not finished: {coming} still to come." if study.n_queued else "",
         _impossible(study),
     ]
     return [sentence for sentence in said if sentence]
@@ -243,7 +252,7 @@ def _standing(study: Study, selection: pd.DataFrame) -> str:
     """Return a sentence on how many contexts are sure, equal and open."""
     states = (SURE, EQUAL, OPEN, NO_FEASIBLE)
     number = {name: int((selection["state"] == name).sum()) for name in states}
-    n, zone = sum(number.values()), f"{study.indifference():.2g}"
+    n, zone = sum(number.values()), zone_in_words(study)
     after = f"After {count(study.n_replications, 'replication')}"
     if len(selection) == 1:
         state = next((name for name, some in number.items() if some), "without an answer")
@@ -274,23 +283,6 @@ def _certainty(certificate: Certificate) -> str:
     return (
         f"A choice is {best} with probability {chance(average)} on average over contexts, and "
         f"{chance(worst)} in the worst."
-    )
-
-
-def _ahead(study: Study, selection: pd.DataFrame) -> str:
-    """Return a sentence on how many more replications close what is open; nothing where that takes long."""
-    if not (selection["state"] == OPEN).any():
-        return ""
-    found = forecasting.foreseen(study.view(), LEVEL, worst=True, delta=study.indifference())
-    if found is None or not found.replications:
-        return ""
-    goal = "to make every context sure or equal"
-    if np.isinf(found.replications):
-        return f"It may take more than {found.horizon:,} more replications {goal}."
-    high = forecasting.rounded(found.high) if np.isfinite(found.high) else f"more than {found.horizon:,}"
-    return (
-        f"About {forecasting.rounded(found.replications)} more replications would be enough {goal} "
-        f"(90 %: {forecasting.rounded(found.low)} to {high})."
     )
 
 

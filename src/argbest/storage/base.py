@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from argbest.core.abilities import offers
 from argbest.errors import ArgbestError, StorageError
 
 Plain: TypeAlias = dict[str, Any]  # what JSON can hold, all numbers finite
@@ -236,9 +237,43 @@ class Storage(Protocol):
         """Let go of files and connections."""
 
 
+# What a storage may offer beyond that, each by having the member (`argbest.core.abilities.offers`); two more
+# are in `argbest.storage.pages`.
+
+
+class SaysWhoSeesIt(Protocol):
+    """A storage that knows whether other processes can see it; others are taken to be shared."""
+
+    private: bool
+
+
+class ListsStudies(Protocol):
+    """A storage that keeps several studies; others are taken to hold their own study alone."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all studies in it."""
+
+
+class ChecksItself(Protocol):
+    """A storage that can find damage of its own; others are checked by reading their events alone."""
+
+    def integrity(self) -> None:
+        """Raise a StorageError if it is damaged."""
+
+
+class Addressed(Protocol):
+    """A storage that says where a command finds its study."""
+
+    name: str  # of the study
+
+    @property
+    def called(self) -> str:
+        """What the user calls the place, without a password."""
+
+
 def is_shared(storage: Storage) -> bool:
-    """Return whether other processes may see a storage; where they cannot, it says so: ``private``."""
-    return not getattr(storage, "private", False)
+    """Return whether other processes may see a storage."""
+    return not (offers(storage, SaysWhoSeesIt) and storage.private)
 
 
 BACKUP = "Another program changed the database, or it is damaged: restore a backup."

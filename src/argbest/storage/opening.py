@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
 from argbest import plugins
+from argbest.core.abilities import offers
 from argbest.errors import InputError, StorageError
+from argbest.storage.base import ListsStudies
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -68,7 +70,7 @@ def defined(storage: "Storage", name: str, where: object) -> "Plain":
     """Return the definition of the study in a storage; if there is none, an error that names the others."""
     found = storage.definition()
     if found is None:
-        others: list[str] = getattr(storage, "names", list)()
+        others = storage.names() if offers(storage, ListsStudies) else []
         listed = ", ".join(map(repr, others[:_MOST_NAMES])) + (", ..." if len(others) > _MOST_NAMES else "")
         hint = f"It holds {listed}: give one of these names." if others else "Check the place and the name."
         raise StorageError(f"there is no study {name!r} in {shown(where)}. {hint}")

@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain, repeat
-from typing import Any, Protocol, get_args, runtime_checkable
+from typing import Any, Protocol, get_args
 
 import numpy as np
 
 from argbest.core.arrays import AnyArray
 from argbest.errors import StorageError
-from argbest.storage.base import Asked, Event, Plain, Refit, Response, Told, are_truths
+from argbest.storage.base import Asked, Event, Plain, Refit, Response, Storage, Told, are_truths
 
 VERSION = 1  # of what pages and states hold; others are left aside
 _RARE = {kind.__name__: kind for kind in get_args(Event) if kind not in (Asked, Told)}
@@ -40,8 +40,7 @@ class Page:
     state: bytes | None  # what all events up to ``last`` add up to; None once a later page has one
 
 
-@runtime_checkable
-class Paged(Protocol):
+class Paged(Storage, Protocol):
     """A storage that can keep pages; one that cannot goes without, and studies are read event by event."""
 
     def paged(self) -> tuple[int, str]:
@@ -60,8 +59,7 @@ class Paged(Protocol):
         """Let go of all pages."""
 
 
-@runtime_checkable
-class Summed(Protocol):
+class Summed(Storage, Protocol):
     """A storage that can add up the rows of its events by itself, far faster than they are read."""
 
     def sums(self, last: int) -> Mapping[str, float]:

@@ -85,6 +85,11 @@ class SQLStorage:
         """The path or URL, without a password."""
         return shown(self._place.path or self._place.url.render_as_string(hide_password=False))
 
+    @property
+    def called(self) -> str:
+        """The file as the user named it, or the URL without a password."""
+        return self._place.given or self.address
+
     def __repr__(self) -> str:
         return f"<SQLStorage of {self.name!r} in {self._place}>"
 

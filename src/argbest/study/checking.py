@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray
 from argbest.core.tally import LARGEST
 from argbest.errors import DataNotice, StorageError
@@ -25,6 +26,7 @@ from argbest.storage.base import (
     BACKUP,
     Asked,
     Begun,
+    ChecksItself,
     Designed,
     Enqueued,
     Event,
@@ -84,12 +86,11 @@ def check(storage: Storage, stored: Plain) -> Check:
     events: Sequence[Event] = ()
     reached, wrong, stale, changed = 0, "", "", ""
     try:
-        integrity = getattr(storage, "integrity", None)  # databases that know of their own damage
-        if integrity is not None:
-            integrity()
+        if offers(storage, ChecksItself):
+            storage.integrity()
         events = storage.since(0)
         with explained("an event"):
-            kept = storage.pages() if isinstance(storage, Paged) else []
+            kept = storage.pages() if offers(storage, Paged) else []
             reached = kept[-1].last if kept else 0
             arrays, words, stale, changed = _held_against(events, kept, stored["id"])
             for number, event in enumerate(events, start=1):
@@ -104,7 +105,7 @@ def check(storage: Storage, stored: Plain) -> Check:
 
 def forget(storage: Storage) -> None:
     """Let go of the snapshot of a study; whoever opens it next makes another."""
-    if isinstance(storage, Paged):
+    if offers(storage, Paged):
         storage.drop_pages()
 
 
@@ -273,7 +274,7 @@ class Snapshots:
     """The snapshots of one study, where its storage can keep any."""
 
     def __init__(self, storage: Storage, study: str, cells: int) -> None:
-        self._storage = storage if isinstance(storage, Paged) else None  # None: it can keep no pages
+        self._storage = storage if offers(storage, Paged) else None  # None: it can keep no pages
         self._study = study
         self._every = max(EVERY, cells // _SHARE)
         self._reached = 0  # events in the last one, as far as is known
@@ -308,7 +309,7 @@ class Snapshots:
     def _adds_up(self, past: Past) -> bool:
         """Return whether the rows of events add up to what pages hold, where the storage can tell."""
         storage = self._storage
-        return not isinstance(storage, Summed) or past.adds_up_to(storage.sums(len(past.kind)))
+        return not offers(storage, Summed) or past.adds_up_to(storage.sums(len(past.kind)))
 
     def refuse(self) -> None:
         """Let the next one take the place of all that are there: the last could not be used."""

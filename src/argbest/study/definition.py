@@ -13,10 +13,11 @@ from argbest import jsonable, registry, streams
 from argbest import simulators as stored_simulators
 from argbest.checks import flag, table, whole, within
 from argbest.core import schedule
+from argbest.core.abilities import offers
 from argbest.core.question import BEST
 from argbest.engine.step import shown_to_policies
 from argbest.errors import InputError, StorageError, VersionNotice, unknown_name
-from argbest.models.base import Model
+from argbest.models.base import LearnsFromEarlier, Model
 from argbest.options import POLICY, Given
 from argbest.policies.base import Policy, refuse_other_questions
 from argbest.problems import design as designs
@@ -24,6 +25,7 @@ from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import AUTO, for_model, is_auto
 from argbest.problems.population import People
+from argbest.problems.prior_runs import PriorRuns
 from argbest.questions import title
 from argbest.storage.base import Plain
 
@@ -64,6 +66,7 @@ class Options:
         refuse_other_questions(chosen_policy, shown_to_policies(problem.setting).question)
         with within(where and f"{where}model"):
             chosen_model.check(problem.shape, problem.setting)
+            check_prior_runs(chosen_model, problem)
         root = whole(f"{where}seed", seed, at_least=0, below=2**64)
         every = schedule.checked(f"{where}refit_every", refit_every)
         common = flag(f"{where}common_random_numbers", common_random_numbers)
@@ -94,6 +97,18 @@ class Options:
             "cost": jsonable.encode(self.cost),
             "plan": _plan(plan),
         }
+
+
+def check_prior_runs(model: Model[Any], problem: Problem) -> None:
+    """Raise an InputError if there are prior runs that the model cannot learn from."""
+    if (runs := problem.prior_runs) is None:
+        return
+    if not offers(model, LearnsFromEarlier):
+        raise InputError(
+            f"the study has prior runs, and its model {type(model).__name__} cannot learn from other "
+            'sources. Choose model="additive-gp", or leave out prior_runs.'
+        )
+    model.check_earlier((problem.n_alternatives, problem.n_contexts + len(runs.contexts)))
 
 
 def seed_rule(stored: Plain, shape: tuple[int, int]) -> streams.SeedRule:
@@ -179,7 +194,8 @@ def of_problem(problem: Problem) -> Plain:
     return {
         **{name: getattr(problem, name) for name in ("name", "description", "reward")},
         "reward_range": _plain_range(problem.reward_range),
-        # What was stored before there were rates, questions and several responses stays the same.
+        # What was stored before there were units, rates, questions and several responses stays the same.
+        **({"unit": problem.unit} if problem.unit else {}),
         **({"rate": jsonable.values(problem.rate)} if problem.rate else {}),
         **({"responses": list(problem.responses)} if problem.responses else {}),
         **({"limits": [str(limit) for limit in problem.limits]} if problem.limits else {}),
@@ -191,7 +207,12 @@ def of_problem(problem: Problem) -> Plain:
         "weights": problem.weights.tolist(),
         "bounds": {name: list(pair) for name, pair in problem.bounds.items()},
         **{name: jsonable.encode(getattr(problem, name)) for name in ("truth", "truth_se", "noise_sd")},
+        **({} if problem.prior_runs is None else {"prior_runs": _of_prior_runs(problem.prior_runs)}),
     }
+
+
+def _of_prior_runs(runs: PriorRuns) -> Plain:
+    return {**runs.plain(), "contexts": _of_axis(runs.contexts)}
 
 
 def problem_from(stored: Plain, simulate: Any) -> Problem:
@@ -205,6 +226,7 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
         name=stored["name"],
         description=stored["description"],
         reward=stored["reward"],
+        unit=stored.get("unit"),
         reward_range=stored.get("reward_range"),  # version 0.1 knows none
         rate=stored.get("rate", False),
         responses=stored.get("responses"),
@@ -217,6 +239,8 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
     weights = np.array(stored["weights"])
     weights.flags.writeable = False
     problem.__dict__["weights"] = weights
+    if (runs := stored.get("prior_runs")) is not None:
+        problem = problem.beginning_with(PriorRuns.from_plain(runs, _axis("context", runs["contexts"])))
     return problem
 
 
@@ -303,11 +327,13 @@ def differences(
     also what depends on them: bounds, costs and the initial design.
     """
     there, here = (json.loads(json.dumps(each)) for each in (stored, described))
-    axes = list(_of_axes(there["problem"], here["problem"]))
-    left_out = () if rows else ("weights", "bounds", "cost", "initial") if axes else ("weights",)
+    of_rows = list(_of_rows(there["problem"], here["problem"]))
+    left_out = () if rows else ("weights", "bounds", "cost", "initial") if of_rows else ("weights",)
     found = [
         *_differing(there["problem"], here["problem"], tuple(n for n in _OF_PROBLEM if n not in left_out)),
-        *(axes if rows else ()),
+        *_of_axes(there["problem"], here["problem"]),
+        *(of_rows if rows else ()),
+        *_of_runs(there["problem"].get("prior_runs"), here["problem"].get("prior_runs")),
         *_differing(there, here, tuple(name for name in _OPTIONS if name not in left_out)),
         *(() if "initial" in left_out else _of_designs(there["initial"], here["initial"])),
     ]
@@ -321,19 +347,21 @@ def _differing(there: Plain, here: Plain, names: tuple[str, ...]) -> Iterator[_D
 
 
 def _of_axes(there: Plain, here: Plain) -> Iterator[_Difference]:
-    """Yield how alternatives and contexts differ: in their number, their columns, or at the first place."""
+    """Yield how the columns of alternatives and contexts differ."""
     for name in ("alternatives", "contexts"):
-        one, other = there[name], here[name]
-        rows, others = _rows(one), _rows(other)
+        for key, what in (("columns", "columns"), ("categorical", "categorical columns")):
+            was, now = (list(each[name].get(key, ())) for each in (there, here))
+            if was != now:
+                yield f"{what} of {name}", ", ".join(was) or "none", ", ".join(now) or "none"
+
+
+def _of_rows(there: Plain, here: Plain) -> Iterator[_Difference]:
+    """Yield how alternatives and contexts differ: in their number, or at the first place."""
+    for name in ("alternatives", "contexts"):
+        rows, others = _rows(there[name]), _rows(here[name])
         if len(rows) != len(others):
             yield f"the number of {name}", len(rows), len(others)
-        elif list(one["columns"]) != list(other["columns"]):
-            was, now = (", ".join(each["columns"]) or "none" for each in (one, other))
-            yield f"columns of {name}", was, now
-        elif one.get("categorical", []) != other.get("categorical", []):
-            was, now = (", ".join(each.get("categorical", [])) or "none" for each in (one, other))
-            yield f"categorical columns of {name}", was, now
-        elif rows != others:
+        elif list(there[name]["columns"]) == list(here[name]["columns"]) and rows != others:
             at = next(i for i, row in enumerate(rows) if row != others[i])
             yield f"number {at + 1} of the {name}", _value(rows[at]), _value(others[at])
 
@@ -347,6 +375,13 @@ def _rows(axis: Plain) -> list[Any]:
     if not axis["named"]:
         return rows
     return [{"label": label, **row} for label, row in zip(axis["labels"], rows, strict=True)]
+
+
+def _of_runs(there: Plain | None, here: Plain | None) -> Iterator[_Difference]:
+    """Yield whether prior runs differ."""
+    if there != here:
+        was, now = ("none" if each is None else f"{sum(each['count'])} runs" for each in (there, here))
+        yield "the prior runs", was, "other ones" if was == now else now
 
 
 def _of_designs(there: list[Any] | str, here: list[Any] | str) -> Iterator[_Difference]:

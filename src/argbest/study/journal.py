@@ -95,6 +95,11 @@ class Journal:
         """The problem, with its responses once these are known."""
         return self.ledger.problem
 
+    @property
+    def first_problem(self) -> Problem:
+        """The problem as it was before its table changed."""
+        return self._first_problem
+
     def ask(
         self,
         n: int,

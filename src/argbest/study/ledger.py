@@ -71,9 +71,9 @@ class OutcomeTally:
     Its tables change with every value told, and its replications are those of the store.
     """
 
-    def __init__(self, store: ReplicationStore, shape: tuple[int, int], weights: tuple[float, ...]) -> None:
-        self._store, self._values = store, WeighedColumn(store, weights)
-        self._tables = tallies.empty(shape).apart
+    def __init__(self, store: ReplicationStore, problem: Problem, weights: tuple[float, ...]) -> None:
+        self._store, self._values, self._weights = store, WeighedColumn(store, weights), weights
+        self._tables, self._earlier = tallies.empty(problem.shape).statistics_alone, problem.earlier(weights)
         self._live: Tally | None = None  # of all that was told; None: something came after it
         self._given = False  # whether somebody may hold the tables, and expects them to stay as they are
 
@@ -81,13 +81,13 @@ class OutcomeTally:
     def live(self) -> Tally:
         """The tally, to be looked at before the next value comes: that may change its tables."""
         if self._live is None:
-            self._live = replace(self._tables, replications=self.replications)
+            self._live = replace(self._tables, replications=self.replications, earlier=self._earlier)
         return self._live
 
     @property
     def replications(self) -> Replications:
         """All values told so far, whatever comes later."""
-        return self._store.shown(self._values.values)
+        return self._store.so_far(self._values.values)
 
     @property
     def tally(self) -> Tally:
@@ -102,8 +102,9 @@ class OutcomeTally:
         tallies.put(self._tables, pair, mean, n=n, m2=m2)
         self._live = None
 
-    def enlarge(self, shape: tuple[int, int]) -> None:
+    def enlarge(self, problem: Problem) -> None:
         """Make room for further alternatives and contexts, of which nothing was told."""
+        self._earlier, shape = problem.earlier(self._weights), problem.shape
         tables = (enlarged(part, shape) for part in (self._tables.count, self._tables.mean, self._tables.m2))
         self._tables, self._live, self._given = Tally(*tables), None, False
 
@@ -163,7 +164,7 @@ class Ledger:
         """Make room for the responses of the problem, before any value is told."""
         basis, n = self.problem.setting.basis, len(self.problem.responses) or 1
         self.store.respond(len(basis.weights[0]))
-        self.sums = tuple(OutcomeTally(self.store, self.problem.shape, own) for own in basis.weights)
+        self.sums = tuple(OutcomeTally(self.store, self.problem, own) for own in basis.weights)
         self.in_order.goal = WeighedColumn(
             self.store, tuple(self.problem.sign * factor for factor in basis.weights[0])
         )
@@ -288,7 +289,7 @@ class Ledger:
             for name in _TABLES:
                 setattr(self, name, enlarged(getattr(self, name), shape))
             for own in self.sums:
-                own.enlarge(shape)
+                own.enlarge(self.problem)
             self.in_order.enlarge(shape)
         self.generations = self.generations.after(event, shape)
         self.trials.problem = self.problem

@@ -18,7 +18,7 @@ from argbest.problems.base import Problem, counting
 from argbest.problems.design import of_new_rows
 from argbest.problems.labels import is_frame
 from argbest.storage.base import Revised
-from argbest.study.growth import plain_rows
+from argbest.study.growth import plain_rows, revised
 from argbest.texts import first_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def retiring(journal: "Journal", alternative: object, context: object, *, back: 
     """Return the event that retires alternatives or contexts, or brings retired ones ``back``."""
     problem, ledger = journal.problem, journal.ledger
     if alternative is None and context is None:
-        raise InputError("name what is to be retired: retire(alternative=...) or retire(context=...).")
+        raise InputError("nothing is named. Name an alternative or a context that is to be retired.")
     if context is not None:
         _refuse_population(problem, "readmitted" if back else "retired")
     axes = (
@@ -53,6 +53,13 @@ def retiring(journal: "Journal", alternative: object, context: object, *, back: 
         _retired(problem.contexts, context, back=back),
     )
     return _event(journal, *axes, ledger.shares, ledger.cost)
+
+
+def repeated(journal: "Journal", change: Revised) -> Revised:
+    """Return the event that makes the same change of the table as one in a copy of the study."""
+    after, known = revised(journal.problem, change), journal.ledger.cost
+    cost = known if change.cost is None else np.reshape(change.cost, after.shape)
+    return _event(journal, after.alternatives, after.contexts, np.array(change.shares), cost)
 
 
 def weighing(journal: "Journal", weights: object) -> Revised:
@@ -78,13 +85,11 @@ def following(journal: "Journal", wanted: Problem, cost: object) -> Revised | No
 
     None if nothing is new. ``cost`` is the table of costs of that problem, if the study has one.
     """
-    problem, ledger = journal.problem, journal.ledger
+    problem = journal.problem
     own, others = (problem.alternatives, problem.contexts), (wanted.alternatives, wanted.contexts)
     alternatives, contexts = (_united(*both) for both in zip(own, others, strict=True))
     rows, columns = (_located(*both) for both in zip((alternatives, contexts), others, strict=True))
-    shares = np.zeros(len(contexts))
-    shares[: len(ledger.shares)] = ledger.shares / ledger.shares[problem.contexts.active].sum()
-    shares[columns] = wanted.weights
+    shares = _followed_shares(journal, wanted, contexts, columns)
     grown = (len(alternatives), len(contexts)) != problem.shape
     if not grown and np.allclose(counting(shares, contexts), problem.weights, rtol=1e-9, atol=0.0):
         return None
@@ -107,6 +112,22 @@ def following(journal: "Journal", wanted: Problem, cost: object) -> Revised | No
     return _event(journal, alternatives, contexts, shares, known)
 
 
+def _followed_shares(journal: "Journal", wanted: Problem, contexts: Axis, where: list[int]) -> Array:
+    """Return how much contexts count: as wanted, or as they do now where no weights are wanted.
+
+    That is so where all are equal, as they were in the beginning. ``where`` has the positions of those
+    wanted.
+    """
+    own, there = journal.ledger.shares, journal.problem.contexts.active
+    alike = all(np.ptp(each) == 0.0 for each in (wanted.weights, journal.first_problem.weights))
+    shares = np.full(len(contexts), own[there].mean())
+    shares[: len(own)] = own
+    if not alike:
+        shares = shares / own[there].sum()
+        shares[where] = wanted.weights
+    return shares
+
+
 def _united(own: Axis, other: Axis) -> Axis:
     """Return the entries of a study and those of another axis that it has not; all in use must be in both."""
     if list(own.columns) != list(other.columns) or own.categorical != other.categorical:
@@ -123,8 +144,8 @@ def _united(own: Axis, other: Axis) -> Axis:
         more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         raise InputError(
             f"the {own.kind} {row}{more} of the stored study is left out. Rows can be added so, not taken "
-            f"away: put it back, or retire it first: study.retire({own.kind}=...), or argbest retire STORAGE "
-            f"--{own.kind} {shlex.quote(row)}."
+            f"away: put it back, or retire it first. On the command line: argbest retire STORAGE "
+            f"--{own.kind} {shlex.quote(row)}"
         )
     new = [i for i, place in enumerate(places) if place < 0]
     return own.joined_by(other.some(new)) if new else own
@@ -141,7 +162,7 @@ def _refuse_old_seeds(journal: "Journal") -> None:
         raise InputError(
             "this study was made by version 0.2 or an older one: its seeds depend on the number of "
             "alternatives and contexts, so that none can be added. Begin a new study with all of them, and "
-            "tell it the runs of this one: study.observations() and study.tell_frame(frame)."
+            "tell it the observations of this one."
         )
 
 
@@ -160,20 +181,23 @@ def refuse_retired(problem: Problem, alternative: int | None, context: int | Non
         if place is not None and place in axis.retired:
             name = axis.labels[place] if axis.named or not axis.columns else axis.item(place)
             raise InputError(
-                f"the {axis.kind} {name!r} is retired, so it is not simulated. "
-                f"Bring it back first: study.readmit({axis.kind}={name!r})."
+                f"the {axis.kind} {name!r} is retired, so it is not simulated. Readmit it first."
             )
 
 
 def said(before: Problem, after: Problem) -> list[str]:
     """Return what changed from one table to another, in words: one sentence each."""
     found = []
-    for was, now in ((before.alternatives, after.alternatives), (before.contexts, after.contexts)):
-        new = [now.labels[i] for i in range(len(was), len(now))]
+    for old, axis in ((before.alternatives, after.alternatives), (before.contexts, after.contexts)):
+        new = axis.labels[len(old) :]
         if new:
             several = "" if len(new) == 1 else "s"
-            found.append(f"{len(new)} {now.kind}{several} added: {first_of([str(each) for each in new], 5)}.")
-    if not found and not np.array_equal(before.weights, after.weights):
+            found.append(
+                f"{len(new)} {axis.kind}{several} added: {first_of([str(each) for each in new], 5)}."
+            )
+    there = before.contexts.active & after.contexts.active[: before.n_contexts]
+    was, now = (each[: before.n_contexts][there] for each in (before.weights, after.weights))
+    if not np.allclose(was * now.sum(), now * was.sum(), rtol=1e-9, atol=0.0):
         found.append("The weights of the contexts were changed.")
     return found
 
@@ -235,7 +259,7 @@ def _joined_shares(problem: Problem, shares: Array, contexts: Axis, weights: obj
         raise InputError(
             f"got weights {given.tolist()} of new contexts; expected none negative and a sum below 1: each "
             "is its part of the whole, and the other contexts share the rest as before. "
-            "`study.set_weights` sets those of all."
+            "Or set the weights of all contexts."
         )
     return np.concatenate([shares * ((1.0 - given.sum()) / old.sum()), given])
 

@@ -54,6 +54,7 @@ _WORTH_ADVICE = 60.0  # seconds of a run; shorter ones need no advice
 _BATCH = 8  # replications at a time that are advised
 _POLL = 0.2  # seconds between looks at what other workers do
 _KEPT_BUSY = 0.9  # of the time of all workers
+_clock = time.monotonic  # of how long a run takes, and its decisions
 
 
 def run(
@@ -72,7 +73,7 @@ def run(
         executor, slots = executors.chosen(stack, simulate, resources)
         presence = Presence(slots=slots)
         shared = is_shared(journal.storage)
-        stack.enter_context(presence.shown(journal.storage.greet, patience) if shared else nullcontext())
+        stack.enter_context(presence.announced(journal.storage.greet, patience) if shared else nullcontext())
         total = end.budget or math.ceil(end.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
         report = stack.enter_context(reporter(progress, total, end.done(study._journal.ledger), opening))
@@ -101,14 +102,14 @@ class _Run:
     in_hand: list[tuple[Trial, Outcome]] = field(default_factory=list)  # simulated, and not told yet
     checked: int | None = None
     failed: int = 0  # without a single value
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = field(default_factory=lambda: _clock())
     asked: int = 0
     asking: float = 0.0  # seconds
     to_learn: bool = False  # the study, before more jobs end
 
     def advice(self) -> str:
         """Return what to do if simulations waited for decisions most of the time, "" if they did not."""
-        elapsed = time.monotonic() - self.begun
+        elapsed = _clock() - self.begun
         if self.resources.batch > 1 or elapsed < _WORTH_ADVICE:
             return ""
         from argbest.compilation import seconds_since  # imports Numba, which short runs may not need
@@ -215,11 +216,11 @@ class _Run:
     def _ask(self, n: int) -> int:
         """Return how many more jobs were given to the executor, up to n."""
         journal, known = self.study._journal, self.study._journal.knowledge
-        batch, since = self.resources.batch, time.monotonic()
+        batch, since = self.resources.batch, _clock()
         trials = journal.ask(n * batch, worker=self.presence.name, room=self.end.room, policy=self._stage)
         if (now := journal.knowledge) and (known is None or known.n_fitted != now.n_fitted):
             self.jobs.learned(now.seconds, first=known is None)
-        self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
+        self.asked, self.asking = self.asked + len(trials), self.asking + _clock() - since
         for first in range(0, len(trials), batch):
             try:
                 self.jobs.submit(trials[first : first + batch])

@@ -2,7 +2,7 @@
 
 from concurrent.futures import Executor
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from argbest.models.base import Model
 from argbest.options import POLICY, Given
@@ -11,6 +11,9 @@ from argbest.problems.base import Problem, Simulate
 from argbest.storage.base import Storage
 from argbest.study.run_options import OnResult, Progress, RunEnd, Stop
 from argbest.study.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def select(
@@ -25,6 +28,7 @@ def select(
     price: float | None = None,
     responses: object = None,
     reward: str = "reward",
+    unit: object = None,
     title: str | None = None,
     weights: object = None,
     bounds: object = None,
@@ -40,6 +44,7 @@ def select(
     refit_every: int | str = "auto",
     common_random_numbers: bool = True,
     cost: object = None,
+    prior_runs: "pd.DataFrame | None" = None,
     storage: str | PathLike[str] | Storage | None = None,
     name: str = "study",
     load_if_exists: bool = False,
@@ -73,7 +78,9 @@ def select(
         price: What it costs to break a limit, in units of the goal; by default what is at stake in a context.
         responses (list of names): What the simulator returns, if it returns a dict; by default taken from the
             first result.
-        reward: What is simulated, with its unit, for pictures and pages: "waiting time, minutes".
+        reward: What is simulated, for pictures and pages: "waiting time".
+        unit (text, or dict by name): The unit of the goal, "minutes", or units by name: of "reward" (the
+            goal), of responses, and of columns of the alternatives and the contexts.
         title: The name of the problem, for reports and pictures; by default that of the simulator.
         weights (list or dict): How much each context counts; by default all alike.
         bounds (pair, dict or list of pairs): The range of the context coordinates; by default their extremes.
@@ -100,6 +107,8 @@ def select(
             seed, so that noise which alternatives share cancels.
         cost (table or "measured"): What a replication of each pair costs, [alternative, context], or
             "measured": learned from run times; policies then weigh value per cost.
+        prior_runs (DataFrame): Runs of an earlier source to begin with, a row each: old data, or another
+            version of the simulator; a column "source" names several.
         storage: Where the study is kept: None in memory, a file (SQLite), the URL of a database, or a
             storage.
         name: What tells this study from others in the same storage.
@@ -122,12 +131,12 @@ def select(
     problem = Problem(
         alternatives, contexts, simulate, goal=goal, limits=limits, price=price, responses=responses,
         weights=weights, bounds=bounds, categorical=categorical, reward_range=reward_range,
-        noise_sd=noise_sd, rate=rate, reward=reward, name=title, question=question,
+        noise_sd=noise_sd, rate=rate, reward=reward, unit=unit, name=title, question=question,
     )  # fmt: skip
     study = Study(
         problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,
-        common_random_numbers=common_random_numbers, cost=cost, storage=storage, name=name,
-        load_if_exists=load_if_exists,
+        common_random_numbers=common_random_numbers, cost=cost, prior_runs=prior_runs, storage=storage,
+        name=name, load_if_exists=load_if_exists,
     )  # fmt: skip
     return study.run(
         budget, seconds=seconds, workers=workers, executor=executor, batch=batch, timeout=timeout,

@@ -23,7 +23,7 @@ from argbest.options import ALPHA, POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
-from argbest.storage.base import Plain, Storage, Told, Worker, explained
+from argbest.storage.base import Plain, Revised, Storage, Told, Worker, explained
 from argbest.storage.opening import concealed, defined, opened
 from argbest.study import definition, revising
 from argbest.study.journal import BY_HAND, Journal
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from argbest.answers import people as people_
     from argbest.posthoc import observed
+    from argbest.posthoc import prior_runs as posthoc_prior_runs
     from argbest.posthoc.columns import Bins
     from argbest.report.notebook import Plots
     from argbest.study import runner
@@ -66,6 +67,7 @@ else:  # mostly rooms above this one: asking and telling needs none of them
         later(f"argbest.answers.{name}") for name in ("pareto", "people", "predicting")
     )
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
+    posthoc_prior_runs = later("argbest.posthoc.prior_runs")
 
 
 class Study:
@@ -89,6 +91,9 @@ class Study:
             seed, so that noise which alternatives share cancels.
         cost (table or "measured"): What a replication of each pair costs, [alternative, context], or
             "measured": learned from run times; policies then weigh value per cost.
+        prior_runs (DataFrame): Runs of an earlier source to begin with, a row each: old data, or another
+            version of the simulator; a column "source" names several. The model learns how far each can be
+            relied on; answers, certificates and budgets are about the simulator of this study alone.
         storage: Where the study is kept: None in memory, a file (SQLite), the URL of a database, or a
             storage.
         name: What tells this study from others in the same storage.
@@ -110,6 +115,7 @@ class Study:
         refit_every: int | str = "auto",
         common_random_numbers: bool = True,
         cost: object = None,
+        prior_runs: "pd.DataFrame | None" = None,
         storage: str | PathLike[str] | Storage | None = None,
         name: str = "study",
         load_if_exists: bool = False,
@@ -117,6 +123,8 @@ class Study:
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
+        if prior_runs is not None:
+            problem = posthoc_prior_runs.beginning_with(problem, prior_runs, level=2)
         options = definition.Options.read(
             problem, question=question, policy=policy, model=model, initial=initial, seed=seed,
             refit_every=refit_every, common_random_numbers=common_random_numbers, cost=cost,
@@ -152,9 +160,12 @@ class Study:
         categorical: object = (),
         bins: "Bins" = None,
         contexts: object = None,
+        unit: object = None,
         reward_range: object = None,
         rate: object = False,
         dropna: bool = False,
+        source: str | None = None,
+        target: object = None,
         simulate: Simulate | None = None,
         title: str = "runs",
         policy: Given | Policy = POLICY,
@@ -189,11 +200,15 @@ class Study:
             categorical (names of columns): Columns whose numbers are only identifiers.
             bins: Into which groups contexts are put, by column: how many, or where to cut.
             contexts (table): What the answer shall be about, if not the contexts of the runs.
+            unit (text, or dict by name): The unit of the goal, "minutes", or units by name: of "reward" (the
+                goal), of responses, and of columns of the alternatives and the contexts.
             reward_range (pair, or dict by response): An interval that holds every single reward; values
                 outside it are refused, and `Study.guarantee` then needs no normal rewards.
             rate (bool, or names of responses): Whether every single reward is 0 or 1, so that its mean is a
                 rate; all other values are refused.
             dropna: Whether incomplete rows are left out.
+            source: The column that says which source a run is from, where there are several.
+            target: The source that the answer is about; runs of the others are prior runs.
             simulate: What runs further replications, if any are wanted.
             title: The name of the problem, for reports and pictures.
             policy: The rule that says what to simulate next: a name, with options if you like
@@ -211,10 +226,11 @@ class Study:
                 storage.
             name: What tells this study from others in the same storage.
         """
-        runs = observed.observe(
-            frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
+        runs = posthoc_prior_runs.observe_target(
+            frame, source=source, target=target,
+            alternative=alternative, context=context, value=value, replication=replication, goal=goal,
             limits=limits, price=price, weights=weights, bounds=bounds, categorical=categorical, bins=bins,
-            contexts=contexts,
+            contexts=contexts, unit=unit,
             reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
         who = runs.problem.population
@@ -286,8 +302,7 @@ class Study:
         self._said: set[str] = set()  # notices of a kind that are given once
 
     def __repr__(self) -> str:
-        axes = self.problem.alternatives, self.problem.contexts
-        size = "{} alternatives x {} contexts".format(*(int(axis.active.sum()) for axis in axes))
+        size = "{} alternatives x {} contexts".format(*self.problem.in_use)
         return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
 
     def __str__(self) -> str:
@@ -582,9 +597,11 @@ class Study:
         return ledger.status(whole("trial", number, at_least=0, below=len(ledger.trials)))
 
     def readmit(self, *, alternative: object = None, context: object = None) -> None:
-        """Ask for the pairs set aside again, for example with a fixed simulator.
+        """Ask for the pairs set aside again, as with a fixed simulator; or bring back what was retired.
 
-        With ``alternative`` or ``context``, as for `retire`: bring back what was retired instead.
+        Args:
+            alternative (label, row or list of these): A retired alternative to bring back, as for `retire`.
+            context (label, row or list of these): A retired context to bring back, as for `retire`.
         """
         if alternative is None and context is None:
             self._journal.readmit()
@@ -592,38 +609,53 @@ class Study:
             self._journal.revise(lambda now: revising.retiring(now, alternative, context, back=True))
 
     def add_alternatives(self, alternatives: object, *, cost: object = None) -> None:
-        """Add alternatives to the study: labels, dicts or a DataFrame, as `Problem` takes them.
+        """Add alternatives to the study.
 
         Values, seeds and numbers of all others stay as they are, and the model learns from all values again.
         Of new pairs it says what it infers from the others; those of which it can infer nothing are simulated
-        first, as in an initial design. ``cost`` is what a replication of the new pairs costs, a number or a
-        table [new alternative, context], where the study has a table of costs. A stored study keeps all of
-        it, and its workers see it when they ask for their next trials.
+        first, as in an initial design. A stored study keeps all of it, and its workers see it when they ask
+        for their next trials.
+
+        Args:
+            alternatives (list, dicts or DataFrame): What there is to choose from besides, as `Problem` takes
+                it.
+            cost (number or table): What a replication of the new pairs costs, [new alternative, context],
+                where the study has a table of costs.
         """
         self._journal.revise(lambda now: revising.adding(now, "alternative", alternatives, None, cost))
 
     def add_contexts(self, contexts: object, *, weights: object = None, cost: object = None) -> None:
         """Add contexts to the study, as `add_alternatives` does alternatives.
 
-        ``weights`` are parts of the whole: 0.2 says that the new context counts for a fifth, and the others
-        share the rest as before. A number for each, a list, or a dict by label; by default each counts as
-        much as the others on average. ``cost`` is a number or a table [alternative, new context].
+        Args:
+            contexts (list, dicts or DataFrame): The situations to choose for besides, as `Problem` takes
+                them.
+            weights (list or dict): Parts of the whole: 0.2 says that the new context counts for a fifth, and
+                the others share the rest as before. By default each counts as much as the others on average.
+            cost (number or table): What a replication of the new pairs costs, [alternative, new context],
+                where the study has a table of costs.
         """
         self._journal.revise(lambda now: revising.adding(now, "context", contexts, weights, cost))
 
     def retire(self, *, alternative: object = None, context: object = None) -> None:
         """Leave an alternative or a context, or several in a list, out of the study from now on.
 
-        Name them by their labels or rows. They are not simulated any more, and answers, certificates and
-        averages are about the others. Values told stay, and trials under way can be told: the model goes on
-        learning from both. `readmit` brings them back.
+        They are not simulated any more, and answers, certificates and averages are about the others. Values
+        told stay, and trials under way can be told: the model goes on learning from both. `readmit` brings
+        them back.
+
+        Args:
+            alternative (label, row or list of these): What is not to be chosen any more.
+            context (label, row or list of these): The situation that does not count any more.
         """
         self._journal.revise(lambda now: revising.retiring(now, alternative, context, back=False))
 
     def set_weights(self, weights: object) -> None:
-        """Let contexts count otherwise from now on: a weight for each that is not retired.
+        """Let contexts count otherwise from now on.
 
-        A list in their order, or a dict by label; they are divided by their sum.
+        Args:
+            weights (list or dict): A weight for each context that is not retired, in their order or by label;
+                they are divided by their sum.
         """
         self._journal.revise(lambda now: revising.weighing(now, weights))
 
@@ -631,12 +663,23 @@ class Study:
         """Return what changed, in words: rows that a problem has and the study has not are added.
 
         Its weights are taken over, too. So you can edit the lists of alternatives and contexts of a stored
-        study, and go on with it. ``cost`` is a table of costs for that problem, if the study has one. Rows
-        that the problem leaves out are refused: `retire` them.
+        study, and go on with it. Rows that the problem leaves out are refused: `retire` them.
+
+        Args:
+            problem: The problem with more rows.
+            cost (table): The costs of that problem, [alternative, context], if the study has some.
         """
         before = self.problem
         self._journal.revise(lambda now: revising.following(now, problem, cost))
         return revising.said(before, self.problem)
+
+    def repeat(self, change: Revised) -> None:
+        """Make a change of the table that was made in a copy of this study, when it had fewer values.
+
+        Args:
+            change: The event that the copy stored.
+        """
+        self._journal.revise(lambda now: revising.repeated(now, change))
 
     @property
     def retired(self) -> dict[str, list[Item]]:

@@ -30,7 +30,7 @@ from argbest.models.base import Integrated, Model, together
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.problems.design import for_model
-from argbest.storage.base import Failed, Plain
+from argbest.storage.base import Addressed, Failed, Plain
 from argbest.study import assumptions
 from argbest.study.assumptions import Assumed
 from argbest.study.journal import Journal
@@ -145,6 +145,7 @@ class Inference:
             self._certificates[delta, integrate] = Certificate(
                 self.belief, self._problem.weights, self.normals, delta, self.answered,
                 self.mixture if integrate else None, question=self._of_table, numbers=self._numbers,
+                unit=self._problem.goal_unit,
                 left_out=len(self._problem.contexts.retired),
             )  # fmt: skip
         return self._certificates[delta, integrate]
@@ -161,7 +162,7 @@ class Inference:
         asked, seen = seen_by(question, self.belief, self._ruled_out)
         made = Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
-            question=asked, numbers=self._numbers, seen=seen,
+            question=asked, numbers=self._numbers, seen=seen, unit=self._problem.goal_unit,
             left_out=0 if answered is None else len(self._problem.contexts.retired),
         )  # fmt: skip
         if self._numbers is None or question.only_the_best_matter:
@@ -210,6 +211,7 @@ class View:
     """
 
     definition: Plain  # what was fixed before the first trial
+    stored_in: tuple[str, str] | None  # what the user calls the storage, and the study there; None in memory
     problem: Problem  # what is simulated
     policy: Policy  # what decides
     model: Model[Any]  # what learns
@@ -248,8 +250,10 @@ class View:
             known = journal.problem, journal.model, journal.seeds.root, setting
             inference = Inference(*known, tallies, out, learning)
         in_order = ledger.in_order.as_it_is()
+        kept = journal.storage
         return cls(
             definition=definition,
+            stored_in=(kept.called, kept.name) if offers(kept, Addressed) else None,
             problem=journal.problem,
             policy=journal.policy,
             model=journal.model,
@@ -522,7 +526,8 @@ class View:
         made = tallies.from_observations(where, mean, self.problem.shape, n=n, m2=m2)
         rows = records.rows_until(n_records)
         value = own @ self._ledger.store.values[:, :rows]
-        return replace(made, replications=replace(self.replications[:rows], value=value))
+        shown = replace(self.replications[:rows], value=value)
+        return replace(made, replications=shown, earlier=self.problem.earlier(weights))
 
     @property
     def knowledge(self) -> Knowledge:

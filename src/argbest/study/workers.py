@@ -144,7 +144,7 @@ class Presence:
         return Worker(self.name, host, os.getpid(), self.started, time.time(), self.slots, self.busy)
 
     @contextmanager
-    def shown(self, say: Callable[[Worker], None], patience: "Patience") -> Iterator[None]:
+    def announced(self, say: Callable[[Worker], None], patience: "Patience") -> Iterator[None]:
         """Give a sign of life now, every BEAT seconds, and at the end."""
         lifeline, over = Lifeline(self.name), threading.Event()
 

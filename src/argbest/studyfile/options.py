@@ -20,12 +20,16 @@ TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
     TOP: (
         *("name", "description", "problem", "goal", "limits", "price", "responses"),
-        *("reward", "reward_range", "rate", "noise_sd"),
-        *("alternatives", "contexts", "simulator", "study", "run", "cost", "storage"),
+        *("reward", "unit", "reward_range", "rate", "noise_sd"),
+        *("alternatives", "contexts", "simulator", "prior_runs", "study", "run", "cost", "storage"),
     ),
     "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label", "categorical"),
-    "[contexts]": ("labels", "grid", "rows", "file", "columns", "label", "categorical", "weights", "bounds"),
+    "[contexts]": (
+        *("labels", "grid", "rows", "file", "population", "columns", "label", "categorical"),
+        *("weights", "bounds", "n", "seed"),
+    ),
     "[simulator]": ("command", "python", "field", "timeout", "retries", "backoff", "folder", "environment"),
+    "[prior_runs]": ("file", "source"),
     "[study]": ("question", "policy", "model", "initial", "seed", "refit_every", "common_random_numbers"),
     "[study] initial": ("random_contexts", "replace", "extreme_contexts"),
     "[run]": ("budget", "seconds", "workers", "batch", "confirm", "stop"),

@@ -19,9 +19,11 @@ from argbest.checks import affordable, finite, not_negative, one_of, within
 from argbest.core.arrays import Array
 from argbest.core.goals import Wanted
 from argbest.errors import InputError
+from argbest.posthoc import prior_runs
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, declared_ranges, declared_rates
 from argbest.problems.labels import declared
+from argbest.problems.population import Population
 from argbest.storage.opening import shown
 from argbest.study.definition import Options
 from argbest.study.run_options import afford
@@ -32,10 +34,12 @@ from argbest.table_files import read_table
 
 _DATABASE = b"SQLite format 3\0"  # how its files begin
 _MOST_ROWS = 10**7  # of a grid
-_FORMS = ("labels", "grid", "rows", "file")
+_FORMS = ("labels", "grid", "rows", "file", "population")
+_OF_POPULATIONS = ("n", "seed")
 _OF_PROBLEM = (
     *("alternatives", "contexts", "simulator"),
-    *("goal", "limits", "price", "responses", "description", "reward", "reward_range", "rate", "noise_sd"),
+    *("goal", "limits", "price", "responses", "description", "reward", "unit", "reward_range", "rate"),
+    "noise_sd",
 )
 
 
@@ -61,14 +65,17 @@ class StudyFile:
         return copy.deepcopy(self._run)
 
 
-def read(path: str | os.PathLike[str]) -> StudyFile:
+def read(path: str | os.PathLike[str], *, earlier: str | os.PathLike[str] | None = None) -> StudyFile:
     """Return the study that a file describes; every error names the file and the key.
 
     Args:
         path: The study file; relative paths in it start at its folder.
+        earlier: A table of prior runs that takes the place of what the file says of them.
     """
     file = Path(path)
     content = _parsed(file)
+    if earlier is not None:
+        content["prior_runs"] = {"file": str(Path(earlier).resolve())}
     with within(file.name):
         return _study_file(file, table(TOP, content))
 
@@ -96,6 +103,7 @@ def _parsed(file: Path) -> dict[str, Any]:
 def _study_file(file: Path, content: Mapping[str, Any]) -> StudyFile:
     folder = file.parent.resolve()
     problem, limit, remarks = _problem(content, folder, file.stem)
+    problem, notes = _beginning_with(problem, content.get("prior_runs"), folder)
     options = file_options.study_options(content.get("study"))
     checked = Options.read(problem, **options, where="[study] ")
     cost = _cost(content.get("cost"), *problem.shape)
@@ -108,7 +116,7 @@ def _study_file(file: Path, content: Mapping[str, Any]) -> StudyFile:
     storage, name = _storage(content.get("storage"), file.parent)
     return StudyFile(
         path=file, problem=problem, options=options if cost is None else options | {"cost": cost}, run=run,
-        checked=checked, storage=storage, name=name, remarks=remarks, _run=plain,
+        checked=checked, storage=storage, name=name, remarks=(*remarks, *notes), _run=plain,
     )  # fmt: skip
 
 
@@ -134,9 +142,22 @@ def _problem(
             goal=str(wanted.goal), limits=wanted.limits, price=wanted.price,
             responses=wanted.responses or None, name=content.get("name") or stem,
             description=content.get("description", ""), reward=content.get("reward", "reward"),
-            reward_range=ranges, rate=rate, noise_sd=noise,
+            unit=content.get("unit"), reward_range=ranges, rate=rate, noise_sd=noise,
         )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
+
+
+def _beginning_with(problem: Problem, given: object, folder: Path) -> tuple[Problem, list[str]]:
+    """Return the problem with the prior runs of a file, if it names some, and remarks on them."""
+    if given is None:
+        return problem, []
+    options = table("[prior_runs]", {"file": given} if isinstance(given, str) else given)
+    source = None if "source" not in options else text("[prior_runs] source", options["source"])
+    with within("[prior_runs]"):
+        runs, notes = prior_runs.read(
+            problem, read_table(folder / text("file", options.get("file"))), source=source
+        )
+    return problem.beginning_with(runs), notes
 
 
 def _wanted(content: Mapping[str, Any]) -> Wanted:
@@ -182,6 +203,7 @@ def _axis(kind: Kind, given: object, folder: Path) -> _Given:
     They are a list of labels or of tables, or a table with one of ``labels``, ``rows`` (a list of tables),
     ``grid`` (columns, every combination of their values, the last column changing fastest), ``file`` (CSV,
     Parquet or Excel).
+    Contexts may be a ``population``: a file with a row per person, of whom ``n`` are drawn by ``seed``.
     ``columns`` selects columns of rows or of a file, ``label`` names the column that holds the labels;
     ``categorical`` lists columns whose numbers are names, not amounts (of plain labels: the kind itself);
     ``weights`` are numbers in order or the name of a column, ``bounds`` pairs by column or one pair.
@@ -198,6 +220,9 @@ def _axis(kind: Kind, given: object, folder: Path) -> _Given:
     if len(forms) != 1:
         raise InputError(f"{where} has {' and '.join(forms) or 'none of them'}; expected one of {_FORMS}.")
     with within(where):
+        people = [key for key in _OF_POPULATIONS if key in options]
+        if people and forms[0] != "population":
+            raise InputError(f"{people[0]} belongs to a population; there is none. Leave it out.")
         entries, weights = _entries(kind, forms[0], options, folder)
         (found,) = declared([Axis.of(kind, entries)], options.get("categorical", []))
         return _Given(found, weights, options.get("bounds"))
@@ -238,6 +263,8 @@ def _cost(given: object, alternatives: int, contexts: int) -> Array | str | None
 def _entries(kind: Kind, form: str, options: Mapping[str, Any], folder: Path) -> tuple[object, object]:
     """Return what `Axis.of` takes, and the weights."""
     weights = options.get("weights")
+    if form == "population":
+        return _population(options, folder)
     extra = [key for key in ("columns", "label") if key in options and form not in ("rows", "file")]
     if extra or (isinstance(weights, str) and form not in ("rows", "file")):
         raise InputError(f"{(extra or ['weights'])[0]} names columns of rows or of a file; there are none.")
@@ -250,6 +277,18 @@ def _entries(kind: Kind, form: str, options: Mapping[str, Any], folder: Path) ->
     else:
         frame = _file(folder / text("file", options[form]))
     return _selected(frame, options)
+
+
+def _population(options: Mapping[str, Any], folder: Path) -> tuple[Axis, Array]:
+    """Return the people that are drawn from the table of a file, and their weights."""
+    if "label" in options:
+        raise InputError("label names contexts; people of a population have none. Leave it out.")
+    weights = options.get("weights")
+    if weights is not None and not isinstance(weights, str):
+        raise InputError(f"weights of a population name a column of its file; got {weights!r}.")
+    chosen, numbers = _selected(_file(folder / text("population", options["population"])), options)
+    size = {name: options[name] for name in _OF_POPULATIONS if name in options}
+    return Population(chosen, weights=numbers, **size).drawn()
 
 
 def _crossed(given: object) -> list[dict[str, Any]]:

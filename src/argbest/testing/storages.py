@@ -7,15 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from argbest.core.abilities import offers
 from argbest.errors import StorageError
 from argbest.storage import pages
 from argbest.storage.base import (
     Asked,
     Begun,
+    ChecksItself,
     Designed,
     Enqueued,
     Event,
     Failed,
+    ListsStudies,
     Named,
     Parted,
     Passed,
@@ -24,6 +27,7 @@ from argbest.storage.base import (
     Refit,
     Response,
     Revised,
+    SaysWhoSeesIt,
     Storage,
     Told,
     Worker,
@@ -59,6 +63,7 @@ def assert_valid_storage(new: Opener, *, again: Callable[[Storage], Storage] | N
         _check_readers,
         _check_pages,
         _check_sums,
+        _check_abilities,
     ):
         _run(check, new, other)
 
@@ -150,7 +155,7 @@ def _same(found: Sequence[Event], expected: Sequence[Event], what: str) -> None:
 
 def _check_pages(storage: Storage, second: Storage) -> None:
     """Check what a storage may do besides: keep pages, one after the other without a gap."""
-    if not isinstance(storage, Paged) or not isinstance(second, Paged):
+    if not offers(storage, Paged) or not offers(second, Paged):
         return
     nothing = b"\x00\xff\n"
     one, two = Page(0, 3, "one", nothing, b"state"), Page(3, 9, NASTY, nothing * 2, nothing)
@@ -174,7 +179,7 @@ def _check_pages(storage: Storage, second: Storage) -> None:
 
 def _check_sums(storage: Storage, second: Storage) -> None:
     """Check the sums of a storage that adds up its events itself: they tell whether one was changed."""
-    if not isinstance(second, Summed):
+    if not offers(second, Summed):
         return
     for trial in range(20):
         told = Told(trial, 2, 0.1 * trial - 0.7, 1e9 + trial, None, None, 1.0)
@@ -186,6 +191,23 @@ def _check_sums(storage: Storage, second: Storage) -> None:
     events[2] = replace(told, trial=0, mean=0.25)
     past, _, _ = pages.read([pages.page(events, 0, "", {}, {})])
     assert not past.adds_up_to(second.sums(len(events))), "the sums are also those of a changed event"
+
+
+def _check_abilities(storage: Storage, second: Storage) -> None:
+    """Check what else a storage says of itself: who sees it, which studies it holds, that it is sound."""
+    if offers(second, SaysWhoSeesIt):
+        assert isinstance(second.private, bool), f"private is {second.private!r}; expected True or False"
+    if offers(second, ListsStudies):
+        found = second.names()
+        assert [name for name in found if isinstance(name, str)], (
+            f"names() returned {found!r} of a storage with a study; expected a list of names"
+        )
+    if offers(second, ChecksItself):
+        _add(storage, example_events())
+        try:
+            second.integrity()
+        except StorageError as error:
+            raise AssertionError(f"integrity() finds damage in a sound storage: {error}") from error
 
 
 def _check_definition(storage: Storage, second: Storage) -> None:

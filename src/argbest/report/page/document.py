@@ -43,7 +43,9 @@ def document(payload: Plain) -> str:
     code = script()
     parts = {
         "title": html.escape(harmless(payload["title"])),
+        "asked": html.escape(harmless("".join(text for text, _ in payload.get("asked", ())))),
         "answer": html.escape(harmless(_said(payload))),
+        "next": html.escape(harmless(" ".join(payload.get("next", ())))),
         "version": html.escape(version("argbest")),
         "policy": html.escape(content_policy(code)),
         "styles": styles(),
@@ -95,12 +97,22 @@ def content_policy(code: str) -> str:
 
 def script() -> str:
     """Return all scripts as one."""
-    return "\n".join(_read(name) for name in SCRIPTS)
+    return "\n".join(_brief(_read(name)) for name in SCRIPTS)
 
 
 def styles() -> str:
     """Return all style sheets as one."""
-    return "\n".join(_read(name) for name in STYLES)
+    return "\n".join(_brief(_read(name)) for name in STYLES)
+
+
+def _brief(code: str) -> str:
+    """Return a script or a style sheet without indentation and without lines of comment alone.
+
+    A comment of a licence, "/*!", stays. No text of ours goes over several lines.
+    """
+    without = re.sub(r"^\s*/\*[^!](?:.|\n)*?\*/\s*$", "", code, flags=re.MULTILINE)
+    lines = (line.strip() for line in without.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def _read(name: str) -> str:

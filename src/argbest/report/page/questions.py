@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 from argbest.answers.answering import EACH, RULE, Answer
 from argbest.core.states import OPEN
 from argbest.jsonable import rounded, table
-from argbest.questions import asks, title
+from argbest.questions import title
 from argbest.report import answer_sketches
 from argbest.report.curves import MOST_PAIRS
 from argbest.report.page.document import Plain
+from argbest.report.question_words import asked as asked_in_words
+from argbest.report.question_words import plain
 from argbest.study.study import Study
-from argbest.texts import chance, number
+from argbest.texts import chance, number, with_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,19 +56,21 @@ def _shown(study: Study, asked: object, *, ahead: bool) -> Plain:
     """Return one answer; the page has the map and the table of the best per context elsewhere."""
     answer = study.answer(asked)
     alternatives, per_context = study.problem.alternatives, answer.form == EACH
-    found = answer.tailoring
+    found = answer.tailoring if study.problem.contexts.active.sum() > 1 else None
     rows = (answer.table if answer.form == RULE else answer.frame()).head(_ROWS)
     curve = "" if found is None else answer_sketches.tailoring_sketch(found, alternatives)
     return {
         "name": answer.question,
         "label": USUAL.get(answer.question, answer.question),
-        "asks": asks(asked),
+        "asks": plain(asked_in_words(study.problem, asked)),
         "headline": "" if per_context else answer.headline,
         "lines": answer.choice.sentences() if answer.form == RULE else [],
         "figures": _figures(answer),
         "said": _said(answer, ahead=ahead),
         "pictures": answer_sketches.sketches(answer),
-        "tailoring": None if found is None else {"sentence": _sentence(str(found)), "curve": curve},
+        "tailoring": (
+            None if found is None else {"sentence": _sentence(found.said(answer.unit)), "curve": curve}
+        ),
         "table": None if per_context else table(rows.apply(_brief)),
         "rows": "" if len(rows) == len(answer.table) else f"The first {_ROWS} of {len(answer.table):,} rows.",
     }
@@ -79,18 +83,21 @@ def _brief(column: "pd.Series[Any]") -> Any:
 
 def _figures(answer: Answer) -> list[list[str]]:
     """Return the figures of an answer: name, value, meaning."""
+    unit = answer.value_unit
+    lost, zone = (with_unit(number(each, 2), unit) for each in (answer.expected_loss, answer.delta))
     found = [
-        ["Expected loss", number(answer.expected_loss, 2), "what it is expected to lose to the right answer"],
+        ["Expected loss", lost, "what it is expected to lose to the right answer"],
         ["P(right)", chance(answer.p_right), "probability that this is the right answer"],
         [
-            f"P(loses at most {number(answer.delta, 2)})",
+            f"P(loses at most {zone})",
             chance(answer.p_within),
             f"in all: {answer.state}",
         ],
     ]
     if answer.value is not None:
         low, high = number(answer.value.low), number(answer.value.high)
-        found.insert(0, [_sentence(answer.meaning, ""), number(answer.value.mean), f"90 %: {low} to {high}"])
+        mean = with_unit(number(answer.value.mean), unit)
+        found.insert(0, [_sentence(answer.meaning, ""), mean, f"90 %: {low} to {high}"])
     return found
 
 

@@ -16,14 +16,18 @@ from argbest.errors import TooFewDataError
 from argbest.experiment.fingerprint import text
 from argbest.jsonable import rounded, table, value, values
 from argbest.problems.axis import Axis
+from argbest.problems.base import Problem
 from argbest.problems.labels import word
+from argbest.problems.units import of_column
 from argbest.report import curves
 from argbest.report.curves import Excerpt
+from argbest.report.next_steps import next_step
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.page.questions import questions
 from argbest.report.page.slider import slider
+from argbest.report.question_words import asked
 from argbest.report.sketch import sketch
-from argbest.report.wording import answer, choices, count, names, set_aside, short
+from argbest.report.wording import answer, choices, count, in_the_running, names, set_aside, short
 from argbest.study.study import Study
 
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
@@ -47,8 +51,7 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
 
     Tables [alternative][context] are in the order of the problem; ``order`` of both axes is that of reading.
     ``prediction`` is the study's `prediction_kit`, which takes about a second; None unless answers for
-    contexts ``anywhere`` are wanted. ``ahead`` adds a forecast to the answer, which takes a second or two,
-    and with limits what it takes to move their bounds.
+    contexts ``anywhere`` are wanted. ``ahead`` adds forecasts, which take a second or two.
     """
     selection, certificate = frames.selection(study.view(), study.indifference()), study.certificate()
     shown = curves.excerpt(study, selection)
@@ -56,7 +59,9 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "format": FORMAT,
         "kind": "study",
         "title": study.problem.name,
-        "answer": answer(study, study.selection(), certificate, ahead=ahead),
+        "asked": [list(part) for part in asked(study.problem)],
+        "answer": answer(study, study.selection(), certificate),
+        "next": list(next_step(study, ahead=ahead)),
         "choices": [list(line) for line in choices(study)],
         "map": sketch(study),
         "questions": questions(study, ahead=ahead),
@@ -64,10 +69,13 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "left_out": shown.left_out,
         "goal": study.problem.aim.sense,
         "reward": study.problem.subject,
+        "unit": study.problem.goal_unit,
+        "units": _units(study.problem),
         "limits": [str(limit) for limit in study.problem.limits],
-        "alternatives": _axis(study.problem.alternatives, shown.alternatives),
-        "contexts": {**_axis(study.problem.contexts), "tabled": shown.contexts.tolist()},
+        "alternatives": _axis(study.problem, study.problem.alternatives, shown.alternatives),
+        "contexts": {**_axis(study.problem, study.problem.contexts), "tabled": shown.contexts.tolist()},
         "decisions": _brief_table(_without_twins(study, selection)),
+        "running": in_the_running(study),
         "certainty": _certainty(certificate, study.indifference(), shown),
         "allocation": _allocation(study, shown),
         "model": study.model_summary().plain(),
@@ -75,7 +83,7 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "guarantee": _guarantee(study),
         "failures": _failures(study),
         "prediction": _prediction(study, shown) if anywhere else None,
-        "slider": slider(study.view()) if ahead else None,
+        "slider": slider(study.view()),
         "hyperparameters": None if shown.left_out else hyperparameters(study),
         "how": _how(study, command),
     }
@@ -89,9 +97,19 @@ def _without_twins(study: Study, selection: pd.DataFrame) -> pd.DataFrame:
     return selection.drop(columns=f"mean.{study.problem.responses[response]}")
 
 
-def _axis(axis: Axis, shown: IntArray | None = None) -> Plain:
+def _units(problem: Problem) -> Plain:
+    """Return the units of the columns of tables, by their names; of those that have one."""
+    found = {
+        f"{axis.kind}.{name}" if axis.columns else name: of_column(problem.unit, axis, name)
+        for axis in (problem.alternatives, problem.contexts)
+        for name in axis.coordinates
+    }
+    return {name: unit for name, unit in found.items() if unit}
+
+
+def _axis(problem: Problem, axis: Axis, shown: IntArray | None = None) -> Plain:
     """Return the names of all entries, or of those shown, and the order in which to read them."""
-    side, said, brief = curves.side(axis), names(axis), short(axis)
+    side, said, brief = curves.side(axis, problem.unit), names(axis), short(axis)
     some = list(range(len(axis))) if shown is None else shown.tolist()
     return {
         "title": side.title,
@@ -176,7 +194,12 @@ def _guarantee(study: Study) -> Plain:
     contexts = study.problem.contexts
     frame = frame.iloc[contexts.places[curves.side(contexts).order]]
     words = str(found)
-    return {"sentence": f"{words[0].upper()}{words[1:]}.", "notes": list(found.notes), **_brief_table(frame)}
+    return {
+        "sentence": f"{words[0].upper()}{words[1:]}.",
+        "certified": found.n_certified,
+        "notes": list(found.notes),
+        **_brief_table(frame),
+    }
 
 
 def _some(pairs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -215,7 +238,7 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     problem = study.problem
     rows: list[list[Any]] = [
         ["problem", problem.name],
-        ["size", f"{count(*_in_use(problem.alternatives))}, {count(*_in_use(problem.contexts))}"],
+        ["size", f"{count(problem.in_use[0], 'alternative')}, {count(problem.in_use[1], 'context')}"],
         ["goal", f"{'largest' if problem.sign > 0 else 'smallest'} {problem.subject}"],
         ["policy", _short(text(study.policy))],
         ["model", _short(text(study.model))],
@@ -235,11 +258,6 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     return rows
 
 
-def _in_use(axis: Axis) -> tuple[int, str]:
-    """Return how many entries are not retired, and what they are."""
-    return int(axis.active.sum()), axis.kind
-
-
 def _short(description: str) -> str:
     return (
         description
@@ -251,8 +269,11 @@ def _short(description: str) -> str:
 def _prediction(study: Study, shown: Excerpt) -> Plain:
     view = study.view()
     kit = kit_of_some(view, shown.alternatives, shown.contexts) if shown.left_out else prediction_kit(view)
-    if not study.problem.contexts.columns:
-        kit["coordinates"][0]["name"] = word(study.problem.contexts)
+    axis = study.problem.contexts
+    for coordinate, name in zip(kit["coordinates"], axis.coordinates, strict=True):
+        coordinate["unit"] = of_column(study.problem.unit, axis, name)
+    if not axis.columns:
+        kit["coordinates"][0]["name"] = word(axis)
     return kit
 
 

@@ -2,8 +2,8 @@
 (function (argbest) {
   "use strict";
 
-  const { element, harmless, number, count } = argbest.text;
-  const { section, folded } = argbest.sections;
+  const { element, number, count } = argbest.text;
+  const { section, titled, folded } = argbest.sections;
   const { progress, workers, failures, pace } = argbest.standing;
   const EVERY = 2000, // milliseconds between two questions
     PATIENCE = 8000; // without an answer: then contact is lost
@@ -118,17 +118,16 @@
   // What is shown once something is known: the parts of the report, and the course of certainty -----------
 
   function show(data) {
-    document.getElementById("title").textContent = harmless(data.title);
-    document.getElementById("answer").textContent = harmless(argbest.head(data));
+    argbest.header(data);
     restsOn = data.allocation.total;
     if (parts !== null) {
       parts.forEach((update) => update(data));
       return;
     }
-    const { decisions, certainty, allocation, contention, model, check, guarantee, how } = argbest.parts;
-    const made = [argbest.answer(data, () => {}), certainty(data), course(data), states(data)];
-    made.push(decisions(data), allocation(data), contention(data), model(data), check(data));
-    made.push(guarantee(data), how(data));
+    const { decisions, certainty, model, how } = argbest.parts;
+    const made = [argbest.answer(data, () => {}), decisions(data)];
+    if (data.slider) made.push(argbest.slider(data));
+    made.push(certainty(data), course(data), states(data), model(data), how(data));
     parts = made;
     arrange();
   }
@@ -142,7 +141,7 @@
         number_of = (state) => next.decisions.rows.filter((row) => row[at] === state).length;
       place.textContent =
         `Of ${count(next.decisions.rows.length, "context")} ${number_of("sure")} sure (P(best) at least ` +
-        `${level}), ${number_of("equal")} equal (within ${number(delta)} of the best with that ` +
+        `${level}), ${number_of("equal")} equal (within ${number(delta)}${next.unit ? ` ${next.unit}` : ""} of the best with that ` +
         `probability), ${number_of("open")} open` +
         (next.limits.length ? `, ${number_of("no feasible alternative")} surely without a feasible alternative.` : ".");
     };
@@ -174,7 +173,7 @@
       cost.draw({
         title: "expected opportunity cost over replications",
         x: { label: "replications", values },
-        y: { label: "EOC" },
+        y: { label: titled("EOC", data.unit) },
         lines: [{ ...line(3, 3), ...dots }],
       });
     };

@@ -143,6 +143,8 @@
           ],
           filter: true,
         });
+      host.hidden = !total && !out.total; // nothing to say
+      document.querySelector('#contents [href="#failures"]').parentNode.hidden = host.hidden;
       aside.hidden = !out.total;
       if (out.total)
         given = replaced(given, aside, out.pairs, {

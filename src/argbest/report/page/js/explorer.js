@@ -3,7 +3,9 @@
   "use strict";
 
   const { element, number, rounded, probability, show } = argbest.text;
-  const STEPS = 1000; // of a slider
+  const { titled } = argbest.sections;
+  const STEPS = 1000, // of a slider
+    MOST = 8; // alternatives in the table
 
   argbest.explorer = function (host, data) {
     const kit = data.prediction,
@@ -11,8 +13,13 @@
     const context = kit.coordinates.map((coordinate) => coordinate.values[data.contexts.order[0]]);
     const controls = element("div", { className: "controls" });
     const verdict = element("p", { className: "verdict", attributes: { "aria-live": "polite" } });
-    const bars = element("div", { className: "bars" });
-    host.append(controls, verdict, bars);
+    const bars = element("div", { className: "bars" }),
+      lines = element("div", { className: "lines" });
+    const remark = kit.stops
+      ? "Listed are the simulated contexts and many others; between them the page interpolates."
+      : "Listed are the simulated contexts; the controls move to the nearest of them.";
+    const listed = element("p", { className: "remark" }, remark);
+    host.append(controls, verdict, element("div", { className: "explored" }, lines, element("div", {}, bars, listed)));
     const fields = kit.coordinates.map((coordinate, j) =>
       field(coordinate, j, (value) => {
         context[j] = value;
@@ -26,7 +33,7 @@
       ...fields.map((each) => each.node),
     );
     fields.forEach((each, j) => each.set(context[j]));
-    const profile = argbest.profile(host, data, predictor, (j, value) => {
+    const profile = argbest.profile(lines, data, predictor, (j, value) => {
       context[j] = value;
       fields[j].set(value);
       chosen.value = "";
@@ -92,12 +99,14 @@
     }
 
     function choice(found, labels) {
-      const [mean, sd] = [found.mean[found.selected], found.sd[found.selected]];
+      const [mean, sd] = [found.mean[found.selected], found.sd[found.selected]],
+        unit = data.unit ? ` ${data.unit}` : "";
       const ahead =
         found.runnerUp === null
           ? "the only alternative that did not fail here"
           : `ahead of ${labels[found.runnerUp]} by ${rounded(found.gap, found.gapSd ?? sd)}` +
-            (found.gapSd === null ? "" : ` ± ${number(found.gapSd, 2)}`);
+            (found.gapSd === null ? "" : ` ± ${number(found.gapSd, 2)}`) +
+            unit;
       const likelier =
         found.runnerUp !== null && found.probability[found.runnerUp] > found.pBest + 1e-9
           ? `, which is more likely the best but ${found.feasible ? "loses more on average" : "has the worse mean"}`
@@ -106,8 +115,8 @@
         "choose ",
         element("strong", { id: "predicted" }, labels[found.selected]),
         (found.feasible ? `: keeps ${data.limits.join(" and ")} with probability ${probability(found.feasible[found.selected])}` : "") +
-          `${found.feasible ? "," : ":"} best ${found.feasible ? "of those that do " : ""}with probability ${probability(found.pBest)}, mean ${rounded(mean, sd)} ± ${number(sd, 2)}, ` +
-          `${ahead}${likelier}; expected loss ${rounded(found.expectedLoss, data.certainty.delta / 10)}.`,
+          `${found.feasible ? "," : ":"} best ${found.feasible ? "of those that do " : ""}with probability ${probability(found.pBest)}, mean ${rounded(mean, sd)} ± ${number(sd, 2)}${unit}, ` +
+          `${ahead}${likelier}; expected loss ${rounded(found.expectedLoss, data.certainty.delta / 10)}${unit}.`,
       ];
     }
 
@@ -120,7 +129,7 @@
       );
       bars.replaceChildren();
       argbest.table(bars, {
-        caption: "Probability of being best in this context",
+        caption: `Best in this context${data.unit ? `; means in ${data.unit}` : ""}`,
         columns: [
           { name: data.alternatives.title },
           { name: "probability", title: "P(best)", kind: "probability" },
@@ -130,7 +139,7 @@
         ],
         plain: true,
         rows: order
-          .slice(0, 12)
+          .slice(0, MOST)
           .map((k) => [
             data.alternatives.short[k],
             found.probability[k],
@@ -139,8 +148,8 @@
             found.sd[k],
           ]),
       });
-      if (order.length > 12)
-        bars.append(element("p", {}, `The 12 likeliest of ${number(data.alternatives.total)} alternatives.`));
+      if (order.length > MOST)
+        bars.append(element("p", { className: "remark" }, `The ${MOST} likeliest of ${number(data.alternatives.total)}.`));
     }
 
     update();
@@ -187,7 +196,7 @@
       is ? box.removeAttribute("aria-invalid") : box.setAttribute("aria-invalid", "true");
       hint.textContent = is ? limits : `outside ${limits}`;
     };
-    const node = element("div", { className: "field" }, element("span", {}, name), range, box, hint);
+    const node = element("div", { className: "field" }, element("span", {}, titled(name, coordinate.unit)), range, box, hint);
     return {
       node,
       set: (value) => {
@@ -207,7 +216,7 @@
     );
     choice.setAttribute("aria-label", coordinate.name);
     choice.onchange = () => onchange(values[Number(choice.value)]);
-    const node = element("label", { className: "field" }, element("span", {}, coordinate.name), choice);
+    const node = element("label", { className: "field" }, element("span", {}, titled(coordinate.name, coordinate.unit)), choice);
     return {
       node,
       set: (value) => {

@@ -3,6 +3,7 @@
   "use strict";
 
   const { element } = argbest.text;
+  const LINES = 8; // of the answer, before the others are folded
   const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
   /** The picture, which comes as SVG; `pick(c)` hears of the context chosen. Returns what shows newer data. */
@@ -78,8 +79,11 @@
     if (!data.questions) host.append(usual);
     const drawn = map(pictures, data, pick);
     const update = (next) => {
+      const some = next.choices.slice(0, LINES),
+        rest = next.choices.slice(LINES);
       beside.replaceChildren(
-        element("ul", { className: "choices" }, ...next.choices.map(choice)),
+        list(some),
+        ...(rest.length > 1 ? [element("details", {}, element("summary", {}, `${rest.length} more lines`), list(rest))] : rest.map((each) => list([each]))),
         ...next.answer.slice(1).map((each) => element("p", {}, each)),
       );
     };
@@ -90,6 +94,8 @@
       update(next);
     };
   };
+
+  const list = (lines) => element("ul", { className: "choices" }, ...lines.map(choice));
 
   /** A line with what is chosen in bold. */
   function choice([where, what, how]) {

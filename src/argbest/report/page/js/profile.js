@@ -3,6 +3,7 @@
   "use strict";
 
   const { element } = argbest.text;
+  const { titled } = argbest.sections;
   const LOOKS = 32; // lines that look different
   const INTERVAL = 1.96; // standard deviations: 95 %
 
@@ -21,17 +22,7 @@
       held = null,
       lines = null;
     const tools = element("div", { className: "controls" });
-    const title = element("h3", {}, "Profiles");
-    host.append(
-      title,
-      element(
-        "p",
-        { className: "remark" },
-        "Posterior means with 95 % intervals; points are averages of the replications " +
-          "± 1.96 standard errors. Click to move the context.",
-      ),
-      tools,
-    );
+    host.append(tools);
     if (numeric.length > 1) {
       const choice = element(
         "select",
@@ -46,9 +37,8 @@
       tools.append(element("label", { className: "choice" }, "Along ", choice));
     }
     const boxes = element("fieldset", { className: "boxes" }, element("legend", {}, "Alternatives drawn"));
-    tools.append(boxes);
     const picture = argbest.chart(host, {
-      height: 340,
+      height: 280,
       onpick: (x) => {
         const { low, high } = kit.coordinates[along];
         pick(along, Number(Math.min(Math.max(x, low), high).toPrecision(6)));
@@ -57,7 +47,10 @@
     const left = element("p", { className: "remark" }),
       looks = new Map(); // which colour and dash an alternative has, as long as it is drawn
     const numbers = element("details", {}, element("summary", {}, "The profiles as a table"));
-    host.append(left, numbers);
+    const meaning =
+      "Lines: posterior means with 95 % intervals; points: averages ± 1.96 standard errors. Click to move the context.";
+    const drawn = element("details", {}, element("summary", {}, "Which alternatives are drawn"), boxes, left);
+    host.append(element("p", { className: "remark" }, meaning), element("div", { className: "folds" }, drawn, numbers));
     numbers.ontoggle = () => tabulate();
 
     function draw(context, found) {
@@ -126,8 +119,8 @@
       const ends = (k) => lines.centre.map((row, i) => predictor.interval(row[k], lines.sd[i][k], INTERVAL));
       picture.draw({
         title: `posterior mean of the alternatives across ${kit.coordinates[along].name}`,
-        x: { label: kit.coordinates[along].name, values: lines.values },
-        y: { label: `${data.reward} (${data.goal === "min" ? "smaller" : "larger"} is better)` },
+        x: { label: titled(kit.coordinates[along].name, kit.coordinates[along].unit), values: lines.values },
+        y: { label: titled(data.reward, data.unit) },
         mark: context[along],
         lines: kept.map((k) => ({
           label: data.alternatives.short[k],

@@ -20,14 +20,13 @@
     return element("figure", { className: "chart drawn" }, document.importNode(drawn, true));
   }
 
+  /** What choosing per context gains, in a sentence; its curve for those who want it. */
   function tailoring(found) {
-    return found === null
-      ? []
-      : [
-          element("h3", {}, "What choosing per context gains"),
-          element("p", {}, found.sentence),
-          ...(found.curve ? [drawing(found.curve)] : []),
-        ];
+    if (found === null) return [];
+    const host = element("div", { className: "tailoring" });
+    if (found.curve) folded(host, found.sentence, (part) => part.append(drawing(found.curve)));
+    else host.append(element("p", {}, found.sentence));
+    return [host];
   }
 
   /** Fill a place with an answer. */
@@ -85,6 +84,7 @@
     function update() {
       const answer = found.answers.find((each) => each.name === chosen);
       asks.textContent = answer.asks;
+      asks.hidden = chosen === found.own; // that one stands under the title
       left.textContent = found.left_out;
       left.hidden = !found.left_out;
       usual.hidden = more.hidden = chosen !== first;

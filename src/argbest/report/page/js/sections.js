@@ -5,7 +5,7 @@
   const { element, number } = argbest.text;
 
   /** Append a section with a heading and an opening remark, and return where its content goes. */
-  function section(id, title, remark) {
+  function section(id, title, remark, link = title) {
     const part = element(
       "section",
       { id, attributes: { "aria-labelledby": `${id}-title` } },
@@ -13,7 +13,7 @@
     );
     if (remark) part.append(element("p", { className: "remark" }, remark));
     document.getElementById("main").append(part);
-    document.getElementById("contents").append(element("li", {}, element("a", { href: `#${id}` }, title)));
+    document.getElementById("contents").append(element("li", {}, element("a", { href: `#${id}` }, link)));
     return part;
   }
 
@@ -54,22 +54,39 @@
     );
   }
 
-  /** Columns of a plain {columns, rows} table; kinds by name, else by what the values are. */
-  function columnsOf(given, kinds = {}) {
+  /** Columns of a plain {columns, rows} table; kinds and units by name, else by what the values are. */
+  function columnsOf(given, kinds = {}, units = {}) {
     const bare = given.columns.map((name) => name.replace(/^(alternative|context)\./, "").replaceAll("_", " "));
     return given.columns.map((name, i) => ({
       name,
-      title: bare.indexOf(bare[i]) === bare.lastIndexOf(bare[i]) ? bare[i] : name,
+      title: titled(bare.indexOf(bare[i]) === bare.lastIndexOf(bare[i]) ? bare[i] : name, units[name]),
       kind: kinds[name] || (given.rows.some((row) => typeof row[i] === "number") ? "number" : "text"),
     }));
   }
 
-  /** A table behind a summary line, made when it is first opened. */
-  function folded(host, summary, make) {
-    const part = element("details", {}, element("summary", {}, summary));
-    part.addEventListener("toggle", () => make(part), { once: true });
-    host.append(part);
+  /** "rate (calls per hour)". */
+  function titled(name, unit) {
+    return unit ? `${name} (${unit})` : name;
   }
 
-  argbest.sections = { section, cards, facts, columnsOf, folded };
+  /**
+   * What is behind a summary line, made when it is first opened. `make(place, data)` returns what shows newer
+   * data in its place; so does this, whether or not it was opened.
+   */
+  function folded(host, summary, make, { id = "", data = null, open = false } = {}) {
+    const part = element("details", { open }, element("summary", {}, summary));
+    if (id) part.id = id;
+    let shown = null,
+      newest = data;
+    const build = () => (shown = shown || make(part, newest) || (() => {}));
+    host.append(part);
+    if (open) build();
+    else part.addEventListener("toggle", build, { once: true });
+    return (next) => {
+      newest = next;
+      if (shown) shown(next);
+    };
+  }
+
+  argbest.sections = { section, cards, facts, columnsOf, titled, folded };
 })((globalThis.argbest = globalThis.argbest || {}));

@@ -68,14 +68,31 @@
     return `${chosen ? "◆ " : ""}${sign} ${probability(p)}`;
   }
 
+  /** The section of the slider; returns what shows newer data, at the bound that the reader has chosen. */
   argbest.slider = function (data) {
+    const host = section("bounds", "If a limit were another one", "", "Limits"),
+      place = element("div");
+    host.append(place);
+    let asked = fill(place, data, null);
+    return (next) => {
+      const here = document.activeElement,
+        focused = here !== null && place.contains(here) ? here.id : "";
+      asked = fill(place, next, asked());
+      if (focused) document.getElementById(focused)?.focus();
+    };
+  };
+
+  /** Show a slider and what it says; returns which limit is moved, and to which bound. */
+  function fill(host, data, before) {
     const found = data.slider;
-    const host = section(
-      "bounds",
-      "If a limit were another one",
-      found.left_out || "Move the bound of a limit: the choices follow, from the same data. Nothing is simulated.",
+    host.replaceChildren(
+      element(
+        "p",
+        { className: "remark" },
+        found.left_out || "Move the bound of a limit: the choices follow, from the same data. Nothing is simulated.",
+      ),
     );
-    if (found.left_out) return;
+    if (found.left_out) return () => null;
     const { alternatives, contexts, decisions } = data,
       read = { goal: reader(found.goal), slacks: found.limits.map((limit) => reader(limit.slack)) },
       at = (name) => decisions.columns.indexOf(name),
@@ -156,7 +173,9 @@
     });
 
     const kept = alternatives.order.slice(0, MOST_COLUMNS);
-    host.append(
+    const marked = element("details", {}, element("summary", {}, "Which alternatives keep all limits at this bound"));
+    host.append(marked);
+    marked.append(
       element(
         "p",
         { className: "remark" },
@@ -172,7 +191,7 @@
         contexts.short[c],
         ...kept.map((k) => (found.out !== null && found.out[k][c] ? "failed" : keeps(now.feasible[k], k === now.choice))),
       ]);
-    const feasible = argbest.table(host, {
+    const feasible = argbest.table(marked, {
       caption: "Probability of keeping all limits at this bound",
       columns: [
         { name: contexts.title },
@@ -219,8 +238,18 @@
       show();
       range.focus();
     };
-    choose(0);
-  };
+    choose(before ? before.moved : 0);
+    if (before) {
+      const { stops } = found.limits[moved],
+        away = stops.map((stop) => Math.abs(stop - before.bound));
+      range.value = before.own ? found.limits[moved].own : away.indexOf(Math.min(...away));
+      show();
+    }
+    return () => {
+      const limit = found.limits[moved];
+      return { moved, bound: limit.stops[Number(range.value)], own: Number(range.value) === limit.own };
+    };
+  }
 
   argbest.slider.reader = reader;
   argbest.slider.answerAt = answerAt;

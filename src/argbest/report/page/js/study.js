@@ -1,10 +1,12 @@
-// The page of a study: decisions, certainty, allocation, contention, model, failures, how it was computed.
+// The page of a study: failures, what to choose, decisions, certainty, model, how it was computed.
 // Each part returns a function that shows newer data in its place.
 (function (argbest) {
   "use strict";
 
   const { element, number, rounded, probability, count } = argbest.text;
-  const { section, cards, facts, columnsOf, folded } = argbest.sections;
+  const { section, cards, facts, columnsOf, titled, folded } = argbest.sections;
+  const FEW = 5; // failures that are listed unasked
+  const FIRST = ["open", "equal", "no feasible alternative", "sure"]; // states in the order of the table
 
   const HELP = {
     selected: "the alternative with the best posterior mean",
@@ -14,6 +16,7 @@
     gap_sd: "standard deviation of that difference",
     p_best: "probability that the selected alternative is the best",
     expected_loss: "what choosing it costs on average, because it may not be the best",
+    running: "the fewest alternatives that hold the best one with probability 0.95, likeliest first",
   };
   const LIMITED_HELP = {
     selected: "what loses least on average; nothing where no alternative is likely enough to keep the limits",
@@ -22,6 +25,7 @@
     expected_loss: "what choosing it costs on average: it may not be the best, or may break a limit",
   };
   const TITLES = {
+    running: "still in the running",
     runner_up: "runner-up",
     gap_sd: "sd of gap",
     p_best: "P(best)",
@@ -30,25 +34,41 @@
   };
 
   function decisions(data) {
-    const host = section(
-      "decisions",
-      "Decisions",
-      "The alternative to choose in each context. Click a heading to sort.",
-    );
-    const place = element("div");
+    const host = section("decisions", "Decisions"),
+      place = element("div");
     host.append(place);
-    const rows = (next) => next.contexts.order.map((c) => next.decisions.rows[c]);
     let names = "",
       shown = null,
+      running = new Map(), // who is still in the running, by row
       called = new Map(); // what the context of each row is called
 
-    /** What a narrow screen has room for: where, what, and how surely. */
-    function brief(columns) {
+    /** Rows in the order of reading, open ones first, and those last that have no answer. */
+    function rows(next) {
+      const at = next.decisions.columns.indexOf("state"),
+        place = (row) => (FIRST.includes(row[at]) ? FIRST.indexOf(row[at]) : -1);
+      running = new Map(next.decisions.rows.map((row, c) => [row, next.running[c]]));
+      called = new Map(next.decisions.rows.map((row, c) => [row, next.contexts.names[c]]));
+      const found = next.contexts.order.map((c) => next.decisions.rows[c]);
+      return found.map((row, i) => [place(row), i, row]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((each) => each[2]);
+    }
+
+    /** What a narrow and a wide screen have room for. */
+    function views(columns) {
       const own = columns.map((column, i) => ({ ...column, of: (row) => row[i] })),
-        [selected, chance, state] = ["selected", "p_best", "state"].map((name) => own.find((each) => each.name === name));
-      const contexts = own.slice(0, own.indexOf(selected));
-      const together = { name: "context", kind: "text", of: (row) => called.get(row) };
-      return [contexts.length === 1 ? contexts[0] : together, selected, chance, state];
+        find = (name) => own.find((each) => each.name === name),
+        selected = find("selected"),
+        contexts = own.slice(0, own.indexOf(selected));
+      const together = { name: "context", kind: "text", of: (row) => called.get(row) },
+        rest = { name: "running", title: TITLES.running, kind: "text", help: HELP.running, of: (row) => running.get(row) };
+      const gap = find("gap"),
+        spread = find("gap_sd"),
+        lead = { ...gap, text: (row, plain) => (spread.of(row) === null ? plain : `${plain} ± ${number(spread.of(row), 2)}`) };
+      const note = find("note") && { ...find("note"), kind: "note" }; // in one line, the rest by pointing at it
+      const usual = [...contexts, selected, rest, find("p_best"), find("p_feasible"), find("mean"), lead];
+      return {
+        brief: [contexts.length === 1 ? contexts[0] : together, selected, find("p_best"), find("state")],
+        usual: [...usual, find("expected_loss"), find("state"), note].filter(Boolean),
+      };
     }
 
     function build(next) {
@@ -59,16 +79,16 @@
         units = { mean: doubt, gap: doubt, gap_sd: doubt, expected_loss: (row) => Math.max(delta, doubt(row)) / 10 };
       const titles = {
         ...TITLES,
-        context: next.contexts.word,
+        context: titled(next.contexts.word, next.units.context),
         selected: next.alternatives.word === "alternative" ? "selected" : `selected ${next.alternatives.word}`,
       };
       const limited = next.limits.length > 0,
         help = limited ? { ...HELP, ...LIMITED_HELP } : HELP;
       const unsure = (row) => row[at] === "equal" || row[at] === "open";
       const meaning =
-        `sure: P(best) is at least ${level}; equal: not sure, but within ${number(delta)} of the best ` +
+        `sure: P(best) is at least ${level}; equal: not sure, but within ${amount(number(delta), next)} of the best ` +
         `with that probability; open: neither${limited ? `; no feasible alternative: surely none keeps the limits` : ""}`;
-      const columns = columnsOf(next.decisions, { p_best: "probability", p_feasible: "probability" }).map((column) => ({
+      const columns = columnsOf(next.decisions, { p_best: "probability", p_feasible: "probability" }, next.units).map((column) => ({
         ...column,
         title: titles[column.name] || column.title,
         unit: units[column.name],
@@ -76,9 +96,9 @@
       }));
       place.replaceChildren();
       shown = argbest.table(place, {
-        caption: "Selected alternative per context",
+        caption: `Choice per context, open ones first${next.unit ? `; amounts in ${next.unit}` : ""}`,
         columns,
-        brief: brief(columns),
+        ...views(columns),
         rows: rows(next),
         file: "decisions.csv",
         filter: true,
@@ -91,7 +111,6 @@
     function update(next) {
       const before = names;
       names = next.decisions.columns.join();
-      called = new Map(next.decisions.rows.map((row, c) => [row, next.contexts.names[c]]));
       if (names === before) shown.replace(rows(next));
       else build(next);
     }
@@ -100,68 +119,82 @@
     return update;
   }
 
-  function certainty(data) {
-    const host = section(
-      "certainty",
-      "How sure is it?",
-      "Given the model: probabilities depend on its assumptions, which the model check below tests.",
-    );
-    const place = element("div");
-    host.append(place);
-    figures(place, data.certainty);
-    const shown = argbest.heat(host, data, {
-      caption: `Probability of being best, ${contextsBy(data)}`,
-      read: (next) => next.certainty.probability,
-      kind: "share",
-      file: "probability_best.csv",
-    });
-    return (next) => {
-      figures(place, next.certainty);
-      shown(next);
-    };
+  /** A number with the unit of the goal behind it. */
+  function amount(text, data) {
+    return data.unit ? `${text} ${data.unit}` : text;
   }
 
-  function figures(place, sure) {
-    place.replaceChildren();
-    const loss = [
-      "Expected loss",
-      rounded(sure.eoc, sure.delta / 10),
-      "opportunity cost of the selections, weighted over contexts",
+  function certainty(data) {
+    const host = section("certainty", "How sure is it?");
+    const place = element("div"),
+      alone = element("p", { id: "guaranteed" });
+    const folds = element("div", { className: "folds" });
+    host.append(place, alone, folds);
+    const tables = [
+      folded(
+        folds,
+        "P(best) of every pair",
+        (part, now) =>
+          argbest.heat(part, now, {
+            caption: `Probability of being best, ${contextsBy(now)}`,
+            read: (next) => next.certainty.probability,
+            kind: "share",
+            file: "probability_best.csv",
+          }),
+        { id: "chances", data },
+      ),
+      folded(
+        folds,
+        "Replications of every pair",
+        (part, now) => {
+          const remark = element("p", { className: "remark" });
+          part.append(remark);
+          const shown = argbest.heat(part, now, {
+            caption: `Replications, ${contextsBy(now)}`,
+            read: (next) => next.allocation.count,
+            kind: "count",
+            file: "allocation.csv",
+          });
+          const update = (next) => (remark.textContent = spent(next.allocation));
+          update(now);
+          return (next) => {
+            update(next);
+            shown(next);
+          };
+        },
+        { id: "allocation", data },
+      ),
+      folded(folds, "What the data alone guarantee", guarantee, { id: "guarantee", data }),
     ];
+    const update = (next) => {
+      figures(place, next);
+      alone.textContent = `Without a model: ${next.guarantee.sentence}`;
+      document.getElementById("guarantee").hidden = !next.guarantee.certified && !next.guarantee.notes.length;
+      tables.forEach((each) => each(next));
+    };
+    update(data);
+    return update;
+  }
+
+  function figures(place, data) {
+    const sure = data.certainty;
+    place.replaceChildren();
+    const loss = ["Expected loss", amount(rounded(sure.eoc, sure.delta / 10), data), "weighted over contexts"];
     if (!sure.draws) {
       // One context: on average, in the worst and everywhere at once are the same.
       cards(place, [["Right", probability(sure.pcs_e), "probability that the selection is best"], loss]);
       return;
     }
     cards(place, [
+      ["Right on average", probability(sure.pcs_e), "PCS_E, weighted over contexts"],
+      ["Right in the worst", probability(sure.pcs_m), "PCS_M, of all contexts"],
       [
-        "Right on average",
-        probability(sure.pcs_e),
-        "PCS_E: probability that the selection is best, weighted over contexts",
-      ],
-      ["Right in the worst context", probability(sure.pcs_m), "PCS_M"],
-      [
-        "Right everywhere at once",
+        "Right everywhere",
         `${probability(sure.p_all)} ± ${number(sure.p_all_se, 2)}`,
-        `probability that no context is wrong, ± one standard error of its ${count(sure.draws, "random draw")}`,
+        `at once; ± one standard error of ${count(sure.draws, "draw")}`,
       ],
       loss,
     ]);
-  }
-
-  function allocation(data) {
-    const host = section("allocation", "Where the replications went", spent(data.allocation));
-    const remark = host.querySelector(".remark");
-    const shown = argbest.heat(host, data, {
-      caption: `Replications, ${contextsBy(data)}`,
-      read: (next) => next.allocation.count,
-      kind: "count",
-      file: "allocation.csv",
-    });
-    return (next) => {
-      remark.textContent = spent(next.allocation);
-      shown(next);
-    };
   }
 
   function spent({ total, pending }) {
@@ -172,86 +205,80 @@
     return `a row per ${data.contexts.title} and a column per ${data.alternatives.title}`;
   }
 
-  function contention(data) {
-    const host = section(
-      "contention",
-      "Still in the running",
-      "The smallest set of alternatives that contains the best one with the chosen probability." +
-        (data.limits.length ? ` The best of those that keep ${data.limits.join(" and ")}; that none does counts, too.` : ""),
-    );
-    const level = element(
-      "select",
-      { id: "level" },
-      ...[0.9, 0.95, 0.99].map((value) => element("option", { value, selected: value === 0.95 }, value)),
-    );
-    host.append(element("div", { className: "controls" }, element("label", {}, "Probability ", level)));
-    const { contexts, alternatives } = data;
-    if (data.left_out) host.append(element("p", {}, data.left_out));
-    const rows = () =>
-      argbest.tabled(data).map(([c, i]) => {
-        const chance = data.certainty.probability.map((row) => row[i]);
-        if (chance[0] === null) return [contexts.short[c], 0, null, "no answer: every alternative failed here"];
-        const found = contenders(chance, Number(level.value), data.certainty.none ? data.certainty.none[i] : 0);
-        const names = found.who.map((k) => alternatives.short[k]).join(", ") || "none: no alternative keeps the limits";
-        return [contexts.short[c], found.who.length, found.sum, names];
-      });
-    const shown = argbest.table(host, {
-      caption: "Alternatives in contention per context",
-      columns: [
-        { name: contexts.title },
-        { name: "contenders", kind: "number" },
-        { name: "probability", kind: "probability" },
-        { name: "alternatives", title: "alternatives, likeliest first" },
-      ],
-      rows: rows(),
-      file: "contention.csv",
-    });
-    level.onchange = () => shown.replace(rows());
-    return (next) => {
-      data = next;
-      shown.replace(rows());
-    };
-  }
-
-  /** The fewest alternatives whose probabilities of being best reach a level, likeliest first. */
-  function contenders(chance, level, none = 0) {
-    const order = [...chance.keys()].sort((a, b) => chance[b] - chance[a] || a - b),
-      who = [];
-    let sum = none; // the probability that no alternative keeps the limits counts beside theirs
-    for (const k of sum >= level - 1e-12 ? [] : order) {
-      who.push(k);
-      sum += chance[k];
-      if (sum >= level - 1e-12) break;
-    }
-    return { who, sum: Math.min(sum, 1) };
-  }
-
-  function model(data) {
+  function guarantee(host, data) {
     const place = element("div");
-    section("model", "What the model found").append(place);
+    host.append(place);
     const update = (next) => {
-      const { sentences, parts, lengthscales } = next.model;
-      place.replaceChildren(element("ul", {}, ...sentences.map((each) => element("li", {}, each))));
-      const tables = [
-        [parts, "Parts of the model and the noise: share of the variation, standard deviation"],
-        [lengthscales, "Lengthscales: distance over which rewards change, in the units of the columns"],
-      ];
-      for (const [table, caption] of tables) {
-        if (table.rows.length)
-          argbest.table(place, { caption, columns: columnsOf(table), rows: table.rows, plain: true });
-      }
+      const found = next.guarantee;
+      place.replaceChildren(...found.notes.map((note) => element("p", {}, note)));
+      if (!found.certified) return;
+      argbest.table(place, {
+        caption: `Lower bounds of the lead of the selected alternative, whatever the model believes${next.unit ? `; in ${next.unit}` : ""}`,
+        columns: columnsOf(found, {}, next.units),
+        rows: found.rows,
+        file: "guarantee.csv",
+      });
     };
     update(data);
     return update;
   }
 
-  function check(data) {
-    const found = data.check;
-    const host = section("check", "Does the model fit?", found.verdict);
-    const remark = host.querySelector(".remark");
-    const update = (next) => (remark.textContent = next.check.verdict);
-    if (!found.rows) return update;
-    const z = found.columns.indexOf("z"),
+  /** Whether the model fits, what it found in words, and its numbers for those who want them. */
+  function model(data) {
+    const host = section("model", "The model"),
+      verdict = element("p", { id: "verdict" }),
+      found = element("ul"),
+      folds = element("div", { className: "folds" });
+    host.append(verdict, found, folds);
+    const numbers = folded(
+      folds,
+      "The model in numbers",
+      (part, now) => {
+        const place = element("div");
+        part.append(place);
+        const update = (next) => {
+          place.replaceChildren();
+          const { parts, lengthscales } = next.model;
+          const tables = [
+            [parts, "Parts of the model and the noise: share of the variation, standard deviation"],
+            [lengthscales, "Lengthscales: distance over which rewards change, in the units of the columns"],
+          ];
+          for (const [table, caption] of tables)
+            if (table.rows.length) argbest.table(place, { caption, columns: columnsOf(table), rows: table.rows, plain: true });
+          if (!next.hyperparameters) return;
+          argbest.table(place, {
+            caption: "Hyper-parameters of every alternative, in the units of the rewards and of the contexts",
+            columns: columnsOf(next.hyperparameters),
+            rows: next.hyperparameters.rows,
+            file: "hyperparameters.csv",
+          });
+        };
+        update(now);
+        return update;
+      },
+      { id: "model-numbers", data },
+    );
+    if (data.check.rows) folded(folds, "Pairs predicted from all others", scores, { id: "check", data, open: flagged(data.check) });
+    const update = (next) => {
+      verdict.textContent = next.check.verdict;
+      verdict.classList.toggle("alarm", next.check.fits === false);
+      found.replaceChildren(...next.model.sentences.map((each) => element("li", {}, each)));
+      numbers(next);
+    };
+    update(data);
+    return update;
+  }
+
+  /** Whether single pairs speak against the model. */
+  function flagged({ columns, rows }) {
+    const at = columns.indexOf("flagged");
+    return rows.some((row) => row[at]);
+  }
+
+  /** The z-scores of the model check, as a chart and as a table. */
+  function scores(host, data) {
+    const found = data.check,
+      z = found.columns.indexOf("z"),
       flagged = found.columns.indexOf("flagged");
     const place = found.columns.indexOf("predicted"),
       sorted = [...found.rows].sort((a, b) => a[place] - b[place]);
@@ -259,7 +286,7 @@
     const reach = Math.max(found.limit * 1.15, ...sorted.map((row) => Math.abs(row[z]) * 1.1));
     picture.draw({
       title: "z-scores of pairs over what the other pairs predict",
-      x: { label: "predicted", values: sorted.map((row) => row[place]) },
+      x: { label: titled("predicted", data.unit), values: sorted.map((row) => row[place]) },
       y: { label: "z-score", range: [-reach, reach], levels: [-found.limit, found.limit] },
       lines: [
         { label: "pairs", values: sorted.map((row) => (row[flagged] ? null : row[z])), index: 0, dots: true },
@@ -272,104 +299,68 @@
       ],
     });
     if (found.shown) host.append(element("p", {}, found.shown));
-    folded(host, "The pairs as a table", (numbers) =>
-      argbest.table(numbers, {
-        caption: "Pairs predicted from all others",
-        columns: columnsOf(found),
-        rows: found.rows,
-        file: "model_check.csv",
-        keep: { label: "flagged only", test: (row) => row[flagged] },
-        mark: (row) => (row[flagged] ? "undecided" : ""),
-      }),
-    );
-    return update;
-  }
-
-  function guarantee(data) {
-    const host = section("guarantee", "Guaranteed by the data alone", data.guarantee.sentence),
-      place = element("div");
-    host.append(place);
-    const update = (next) => {
-      const found = next.guarantee;
-      host.querySelector(".remark").textContent = found.sentence;
-      place.replaceChildren(...found.notes.map((note) => element("p", {}, note)));
-      argbest.table(place, {
-        caption: "Lower bounds of the lead of the selected alternative, whatever the model believes",
-        columns: columnsOf(found),
-        rows: found.rows,
-        file: "guarantee.csv",
-      });
-    };
-    update(data);
-    return update;
+    argbest.table(host, {
+      caption: "Pairs predicted from all others",
+      columns: columnsOf(found, {}, data.units),
+      rows: found.rows,
+      file: "model_check.csv",
+      keep: { label: "flagged only", test: (row) => row[flagged] },
+      mark: (row) => (row[flagged] ? "undecided" : ""),
+    });
   }
 
   function failures(data) {
     const found = data.failures;
+    if (!found.total) return;
     const host = section(
       "failures",
       "Failed simulations",
-      found.total
-        ? `${count(found.total, "trial")} gave no value; none of them counts in any number above.`
-        : "None.",
+      `${count(found.total, "trial")} gave no value; none of them counts in any number below.`,
     );
     if (found.set_aside) host.append(element("p", {}, found.set_aside));
-    if (!found.total) return;
-    if (found.rows.length < found.total)
-      host.append(element("p", {}, `The last ${found.rows.length} are listed.`));
-    argbest.table(host, {
-      caption: "Trials without a value",
-      columns: columnsOf(found),
-      rows: found.rows,
-      file: "failures.csv",
-      filter: true,
-    });
+    folded(host, found.rows.length < found.total ? `The last ${found.rows.length} of them` : "The trials", (part) => {
+      argbest.table(part, {
+        caption: "Trials without a value",
+        columns: columnsOf(found),
+        rows: found.rows,
+        file: "failures.csv",
+        filter: true,
+      });
+    }, { open: found.rows.length <= FEW });
   }
 
   function how(data) {
     const place = element("div");
     section("how", "How it was computed").append(place);
-    const update = (next) => {
-      place.replaceChildren();
-      facts(place, next.how);
-      if (!next.hyperparameters) return;
-      argbest.table(place, {
-        caption: "Hyper-parameters of every alternative, in the units of the rewards and of the contexts",
-        columns: columnsOf(next.hyperparameters),
-        rows: next.hyperparameters.rows,
-        file: "hyperparameters.csv",
-      });
-    };
-    update(data);
-    return update;
+    const shown = folded(
+      place,
+      "Everything needed to compute it again",
+      (part, now) => {
+        const inside = element("div");
+        part.append(inside);
+        const update = (next) => {
+          inside.replaceChildren();
+          facts(inside, next.how);
+        };
+        update(now);
+        return update;
+      },
+      { data },
+    );
+    return shown;
   }
 
-  argbest.contenders = contenders;
-  argbest.parts = { decisions, certainty, allocation, contention, model, check, guarantee, how };
+  argbest.parts = { decisions, certainty, model, how };
   argbest.pages = argbest.pages || {};
   argbest.pages.study = function (data) {
     let explore = null;
+    failures(data);
     argbest.answer(data, (c) => explore(c));
     decisions(data);
-    explore = argbest.explorer(
-      section(
-        "explore",
-        "Any context",
-        data.prediction.stops
-          ? "Predictions for any context in range. This page lists them for the simulated contexts, with the " +
-              "numbers of the table above, and for many others; between listed contexts it interpolates."
-          : "Predictions for the contexts listed in this page; the controls move to the nearest of them.",
-      ),
-      data,
-    );
+    explore = data.contexts.order.length > 1 ? argbest.explorer(section("explore", "Any context"), data) : () => {};
     if (data.slider) argbest.slider(data);
     certainty(data);
-    allocation(data);
-    contention(data);
     model(data);
-    if (data.check) check(data);
-    guarantee(data);
-    failures(data);
     how(data);
   };
 })((globalThis.argbest = globalThis.argbest || {}));

@@ -10,14 +10,16 @@
   /**
    * Append a table to a host. `columns` are {name, title, kind, help, fill, unit}, `rows` arrays of values;
    * a number is rounded by its uncertainty `unit(row)`. Kinds are
-   * text, number, probability (drawn with a bar), share and count (shaded by `fill`, 0 to 1). Options: caption,
+   * text, number, probability (drawn with a bar), share and count (shaded by `fill`, 0 to 1); `text(row)` is
+   * what a cell says, if not its value. Options: caption,
    * file (name of the CSV), filter (whether there is a box), keep ({label, test(row)}: a box that keeps some
    * rows only), mark(row) (class of a row), plain (no tools and no sorting: for what is replaced all the time),
-   * brief (the columns that a narrow screen shows, each with `of(row)`, its value; a box shows all of them).
+   * brief and usual (the columns that a narrow and a wide screen show, each with `of(row)`, its value; a box
+   * shows all of them).
    */
   function table(
     host,
-    { caption, columns, rows, file, filter = false, keep = null, mark = null, plain = false, brief = null },
+    { caption, columns, rows, file, filter = false, keep = null, mark = null, plain = false, brief = null, usual = null },
   ) {
     const id = `table-${++made}`;
     const state = { order: null, upwards: true, words: "", kept: false, whole: false };
@@ -56,7 +58,7 @@
       state.whole = on;
       arrange();
     });
-    if (brief) narrow.addEventListener("change", arrange);
+    if (brief || usual) narrow.addEventListener("change", arrange);
     if (file)
       tools.append(element("button", { type: "button", className: "csv", onclick: save }, "Download CSV"));
     if (filter || keep) tools.append(status);
@@ -75,9 +77,9 @@
 
     /** Take the columns that there is room for, in the order in which the rows came. */
     function arrange() {
-      const short = brief && narrow.matches;
-      view = short && !state.whole ? brief : everything;
-      if (!short) all.remove();
+      const some = narrow.matches ? brief || usual : usual;
+      view = some && !state.whole ? some : everything;
+      if (!some) all.remove();
       else if (all.parentNode === null) tools.insertBefore(all, tools.querySelector(".csv"));
       whole.classList.toggle("brief", view === brief);
       headings = view.map((column, i) => heading(column, plain ? null : () => sortBy(i)));
@@ -155,10 +157,12 @@
 
   function cell(value, column, first, row) {
     const kind = column.kind || "text",
-      text = column.unit && value !== null ? rounded(value, column.unit(row)) : show(value, kind);
+      plain = column.unit && value !== null ? rounded(value, column.unit(row)) : show(value, kind),
+      text = kind === "note" && value === null ? "" : column.text ? column.text(row, plain) : plain;
     const long = kind === "text" && String(text).length > LONG ? " long" : "";
     const made = element(first ? "th" : "td", { className: kind + long }, text);
     if (first) made.scope = "row";
+    if (kind === "note" && value !== null) made.title = text;
     const fill = column.fill || (kind === "probability" || kind === "share" ? (p) => p : null);
     if (fill && typeof value === "number") made.style.setProperty("--p", fill(value));
     return made;
