@@ -49,14 +49,14 @@ def without_events(tally: Tally) -> BoolArray:
     return np.asarray(np.any(equal, axis=0) & constant)
 
 
-class Seeds(NamedTuple):
+class SeedsMet(NamedTuple):
     """What the different seeds of studies [...] tell, where alternatives share them."""
 
     crowd: Array  # [..., 1, context]: values per seed
     events: Array  # [...]: shared seeds that have shown an event, at most their degrees of freedom
 
 
-def different_seeds(tally: Tally) -> Seeds | None:
+def different_seeds(tally: Tally) -> SeedsMet | None:
     """Return what the seeds of rates tell; None where no alternatives share any.
 
     A value of its own counts as a seed. An event is a value that is the rarer one of its pair, or of its
@@ -70,11 +70,11 @@ def different_seeds(tally: Tally) -> Seeds | None:
     crowd, events = np.ones((*lead, 1, tally.shape[-1])), np.zeros(lead)
     for study in np.ndindex(lead):
         crowd[study], events[study] = _seeds_of_study(tally[study])
-    return Seeds(crowd, events)
+    return SeedsMet(crowd, events)
 
 
 def _seeds_of_study(tally: Tally) -> tuple[Array, float]:
-    """Return the `Seeds` of one study."""
+    """Return the `SeedsMet` of one study."""
     count, ones, shown = tally.count, np.abs(tally.mean) * tally.count, tally.common
     values = count.sum(axis=0).astype(float)
     if shown is None or not (kept := shown.alternative >= 0).any():

@@ -143,7 +143,11 @@ class AdditiveGP:
             )
 
     def check_earlier(self, shape: tuple[int, int]) -> None:
-        """Raise an InputError if the table is so large that only the foremost alternatives are followed."""
+        """Raise an InputError if the table is so large that only the foremost alternatives are followed.
+
+        Args:
+            shape: The numbers of alternatives and contexts.
+        """
         if not follows_all(shape):
             raise InputError(
                 f"prior runs were given for {shape[0]:,} alternatives; of so many, additive-gp follows only "
