@@ -108,10 +108,11 @@ def test_no_command_shows_the_password_when_it_fails(
     command: str, spelling: str, postgres: Server, tmp_path: Path
 ) -> None:
     row = ["--alternative", '"c"']
-    out = {
-        "report": ["--out", tmp_path / "out.html"], "weigh": ["[1, 2]"], "add": row, "retire": row,
+    needed = {
+        "report": ["--out", str(tmp_path / "out.html")], "weigh": ["[1, 2]"], "add": row, "retire": row,
         "readmit": row,
-    }.get(command, [])  # fmt: skip
+    }  # fmt: skip
+    out = needed.get(command, [])
     nobody = spelling.format(host="127.0.0.1:1", database="lab", more="connect_timeout=2")
     for where in (
         nobody,
