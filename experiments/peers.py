@@ -32,7 +32,8 @@ The rule, written before the first run:
 - Changed after results were seen: SMAC3 on classical is left out. It begins with the first name, which is the
   best alternative there. OCBA goes on evenly where nothing has varied yet; before, it failed on
   facility-sizing, which was run again (its loss at 15 per pair stayed at 1.175). What is stored was cut short
-  for time: argbest has 10 macro-replications of most problems instead of 20, its runs beyond 15 per pair were not begun, and the packages have about 3.
+  for time: argbest has 10 macro-replications of most problems instead of 20, its runs beyond 15 per pair were
+  not begun, and the packages have about 3.
 - Claims of argbest are those of `Study.certificate`, which are dear: 3 macro-replications of small problems,
   run alone ("argbest, live").
 - Time of a decision: processor time without simulating, until 5 per pair (of KN and SMAC3 until they stop),
