@@ -145,8 +145,9 @@ def ocba(task: Task, most: float) -> Iterator[Look]:
     """Yield what OCBA names, run in every context alone with an equal share of the budget; own seeds.
 
     Chen, Lin, Yücesan and Chick (2000): five replications of every alternative, then one at a time to the
-    alternative that lags most behind the ratios of the sample means and variances. It claims the approximate
-    probability of correct selection, 1 - Σ Φ(-d/s) over the others.
+    alternative that lags most behind the ratios of the sample means and variances. Where nothing has varied
+    in a context, all variances count as equal. It claims the approximate probability of correct selection,
+    1 - Σ Φ(-d/s) over the others.
     """
     n_alternatives, n_contexts = task.problem.shape
     looks, columns = task.rounds(most), np.arange(n_contexts)
@@ -157,7 +158,8 @@ def ocba(task: Task, most: float) -> Iterator[Look]:
     mean, m2 = first.mean(axis=-1), first.var(axis=-1) * OCBA_FIRST
     for n in (n for n in looks if n >= OCBA_FIRST):
         while count[0].sum() < n * n_alternatives:
-            ratios = ocba_ratios(mean, m2 / (count - 1))
+            var = m2 / (count - 1)
+            ratios = ocba_ratios(mean, np.where(var.any(axis=1, keepdims=True), var, 1.0))
             chosen = ((count.sum(axis=1, keepdims=True) + 1) * ratios - count).argmax(axis=1)
             at = columns, chosen
             value = task.draws(int(count[at].max()) + 1, common=False)[chosen, columns, count[at]]

@@ -246,16 +246,20 @@ def smac(task: Task, most: float) -> Iterator[Look]:
             seed=_small(task.seed),
         )
         facade = AlgorithmConfigurationFacade(scenario, _never_called, overwrite=True, logging_level=False)
+        ended = False
         for n in task.up_to(most):
-            while done.samples < round(n * task.pairs):
+            while not ended and done.samples < round(n * task.pairs):
                 try:
                     info = facade.ask()
                 except (StopIteration, ConfigurationSpaceExhaustedException):
-                    return  # it has seen every configuration: its last answer stays
-                value = done.once(position(info.config), int(info.instance))
-                facade.tell(info, TrialValue(cost=-value))
+                    ended = True  # it has seen every configuration
+                else:
+                    value = done.once(position(info.config), int(info.instance))
+                    facade.tell(info, TrialValue(cost=-value))
             if incumbents := facade.intensifier.get_incumbents():
                 yield Look(done.samples, np.full(len(instances), position(incumbents[0])))
+            if ended:
+                return
 
 
 def _never_called(config: Any, instance: str, seed: int) -> float:

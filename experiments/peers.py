@@ -222,7 +222,8 @@ def play(name: str, problem_name: str, number: int) -> pd.DataFrame:
     seed, entry = int(streams.roots(SEED, number)), METHODS[name]
     problem = PROBLEMS[problem_name](seed)
     task = Task(problem, seed, LOOKS, stakes(problem))
-    begun, rows = time.process_time(), []
+    rows: list[dict[str, object]] = []
+    begun = time.process_time()
     for look in entry.run(task, entry.parts.get(problem_name, entry.most)):
         seconds = time.process_time() - begun - task.seconds
         rows.append(
@@ -346,9 +347,9 @@ def main(problems: tuple[str, ...], out: Path, methods: tuple[str, ...], minutes
         from experiments.peers_page import rewrite
         from experiments.peers_tables import tables
 
-        found = tables(runs.rows())
+        found = {name: frame.round(6) for name, frame in tables(runs.rows()).items()}
         for name, frame in found.items():
-            write_csv(STORED / f"peers_{name}.csv", frame.round(6))
+            write_csv(STORED / f"peers_{name}.csv", frame)
         say(f"page: {rewrite(found, STORED.parents[1] / 'docs')}")
 
 

@@ -1,6 +1,6 @@
 """The tables and the picture of docs/peers.md, from the tables of `experiments.peers_tables`."""
 
-import re
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +40,10 @@ def rewrite(tables: dict[str, pd.DataFrame], docs: Path) -> Path:
     page = docs / "peers.md"
     text = page.read_text(encoding="utf-8")
     for name, shown in on_page(tables).items():
-        text = re.sub(
-            rf"(<!-- peers: {name} -->\n).*?(<!-- end -->)",
-            lambda found, shown=shown: f"{found[1]}\n{shown}\n\n{found[2]}",
-            text,
-            flags=re.DOTALL,
-        )
+        begin, end = f"<!-- peers: {name} -->\n", "<!-- end -->"
+        before, found, rest = text.partition(begin)
+        if found:
+            text = f"{before}{begin}\n{shown}\n\n{end}{rest.partition(end)[2]}"
     (docs / IMAGES).mkdir(parents=True, exist_ok=True)
     for theme, end in ENDS.items():
         style.save(draw(tables["bars"], theme), docs / IMAGES / f"samples{end}.png")
@@ -71,20 +69,21 @@ def draw(bars: pd.DataFrame, theme: str) -> "Figure":
     """
     made = style.sheet(None, theme, 7.6, 0.38 * len(bars) + 1.0)
     ax, colours = made.ax, made.theme
-    order = bars.sort_values("ratio", ascending=False, ignore_index=True)
+    order, most = bars.sort_values("ratio", ascending=False, ignore_index=True), bars["problems"].max()
     for i, row in enumerate(order.to_dict("records")):
         colour = colours.colours[0] if row["method"] == OURS else colours.faint
         hatch = "///" if row["short"] else None
         ax.barh(i, row["ratio"], height=0.64, color=colour, hatch=hatch, edgecolor=colours.paper)
-        least = "at least " if row["short"] else ""
-        short = f" (not there on {row['short']} of {row['problems']} problems)" if row["short"] else ""
-        text = f" {least}{row['ratio']:.1f}{short}"
+        remarks = [f"{row['problems']} problems"] if row["problems"] < most else []
+        remarks += [f"not there on {row['short']} of them"] if row["short"] else []
+        text = f" {'at least ' if row['short'] else ''}{row['ratio']:.1f}"
+        text += f" ({', '.join(remarks)})" if remarks else ""
         ax.text(row["ratio"], i, text, va="center", fontsize=style.TICK, color=colours.ink)
     ax.set_yticks(range(len(order)), [TITLES[name] for name in order["method"]])
     ax.set_xlim(0, 1.7 * order["ratio"].max())
     style.bare(ax)
     style.headline(ax, "Samples needed by each method for the same loss")
-    style.name_axes(ax, x="in multiples of argbest's, geometric mean over problems")
+    style.name_axes(ax, x=f"in multiples of argbest's, geometric mean over {most} problems")
     figure: Figure = style.finish(made).figure  # type: ignore[assignment]
     return figure
 
@@ -118,10 +117,10 @@ def _runs(found: pd.DataFrame) -> str:
 
 def _aims(standing: pd.DataFrame) -> str:
     n, fewest, fifth = len(standing), int(standing["fewest"].sum()), int(standing["fifth"].sum())
-    own = int((standing["argbest"] <= standing["equal_own"] / 5).sum())
-    rest = ", ".join(
-        f"`{row['problem']}` ({row['who']})" for row in standing.to_dict("records") if not row["fewest"]
-    )
+    there = np.isfinite(standing["argbest"])
+    own = int((there & (standing["argbest"] <= standing["equal_own"] / 5)).sum())
+    ahead = {str(row["problem"]): _ahead(row) for row in standing.to_dict("records")}
+    rest = ", ".join(f"`{name}` ({ahead[name]})" for name in standing["problem"][~standing["fewest"]])
     return (
         f"- The fewest samples on at least nine of ten problems: on **{fewest} of {n}**, so "
         f"{'reached' if fewest >= 0.9 * n else 'not reached'}"
@@ -130,6 +129,15 @@ def _aims(standing: pd.DataFrame) -> str:
         f"**{fifth} of {n}**, so {'reached' if fifth >= n / 2 else 'not reached'}; on {own} of {n} where "
         "equal allocation does not let alternatives share seeds."
     )
+
+
+def _ahead(row: Mapping[Hashable, Any]) -> str:
+    """Return who needs fewer samples than argbest, or why that is not known."""
+    if pd.isna(row["best_other"]):
+        return "nobody got there"
+    if np.isfinite(row["argbest"]) or row["best_other"] < row["until"]:
+        return str(row["who"])
+    return f"not known: run to {row['until']:g} per pair, and {row['who']} needs {row['best_other']:.3g}"
 
 
 def _losses(found: pd.DataFrame) -> str:

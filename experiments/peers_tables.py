@@ -70,12 +70,12 @@ def at_budget(own: pd.DataFrame, method: str, budget: float) -> pd.DataFrame:
     argbest and halving were told a budget: the row is that of a run which was told this one, or a larger one.
     """
     if method == "SMAC3":
-        return own[own["per_pair"] <= budget + NEARLY].groupby("seed").tail(1)
+        return pd.DataFrame(own[own["per_pair"] <= budget + NEARLY].groupby("seed").tail(1))
     if method == "halving":
         return own[own["budget"] == budget]
-    if method == OURS:
-        own = own[own["budget"] == (BUDGETS[0] if budget == BUDGETS[0] else BUDGETS[-1])]
-    return own[np.abs(own["per_pair"] - budget) < NEARLY]
+    told = BUDGETS[0] if budget == BUDGETS[0] else BUDGETS[-1]
+    there = (own["per_pair"] - budget).abs() < NEARLY
+    return own[there & (own["budget"] == told)] if method == OURS else own[there]
 
 
 def needed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -88,8 +88,9 @@ def needed(rows: pd.DataFrame) -> pd.DataFrame:
     for problem, method, own in _cells(rows):
         if method == "KN":
             reached, low, high, runs, until = _stopped(own, random)
+        elif not (curves := list(_curves(own, method))):
+            reached, low, high, runs, until = np.inf, np.inf, np.inf, own["seed"].nunique(), np.nan
         else:
-            curves = list(_curves(own, method))
             reached, until = first_below(curves), max(at[-1] for at, _ in curves)
             again = [first_below(_resampled(curves, random)) for _ in range(RESAMPLES)]
             low, high = np.quantile(again, (TAIL, 1 - TAIL), method="nearest")
@@ -131,10 +132,11 @@ def _curves(own: pd.DataFrame, method: str) -> Iterator[tuple[Array, Array]]:
         )
         if method == "SMAC3":
             table = table.ffill(axis=1).dropna(axis=1)
-        table = table.loc[:, table.columns > after - NEARLY].dropna()
-        if table.size:
-            after = float(table.columns.max())
-            yield table.columns.to_numpy(float), table.to_numpy(float)
+        at, losses_there = table.columns.to_numpy(float), table.dropna().to_numpy(float)
+        later = at > after - NEARLY
+        if later.any() and len(losses_there):
+            after = float(at.max())
+            yield at[later], losses_there[:, later]
 
 
 def first_below(curves: list[tuple[Array, Array]]) -> float:
@@ -168,6 +170,7 @@ def standing(found: pd.DataFrame) -> pd.DataFrame:
             {
                 "problem": problem,
                 "argbest": per_pair[OURS],
+                "until": own.set_index("method").loc[OURS, "until"],
                 "best_other": other.min() if len(other) else np.nan,
                 "who": other.idxmin() if len(other) else "",
                 "equal": equal,

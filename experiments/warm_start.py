@@ -25,7 +25,6 @@ The rule, written before the runs that count:
 """
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +92,9 @@ def changed(source: str, value: Array, truth: Array, numbers: np.random.Generato
     return value
 
 
-def studied(make: Callable[[], Problem], source: str, seed: int) -> tuple[list[float], Array, BoolArray]:
+def studied(name: str, source: str, seed: int) -> tuple[list[float], Array, BoolArray]:
     """Return the losses at the looks, and the claims of the last one with whether each came true."""
-    problem = make()
+    problem = rates() if name == "rates" else registry.problem(name)
     runs = None if source == "none" else old_runs(problem, source, seed)
     study, truth = Study(problem, seed=seed, prior_runs=runs), problem.sign * np.asarray(problem.truth)
     best, every, losses = truth.max(axis=0), np.arange(problem.n_contexts), []
@@ -135,9 +134,8 @@ def main(seeds: int) -> None:
         warnings.simplefilter("ignore")
         for run in range(seeds):
             for p, name in enumerate(PROBLEMS):
-                make = rates if name == "rates" else lambda name=name: registry.problem(name)
                 for s, source in enumerate(SOURCES):
-                    losses[p, s, run], claimed, true = studied(make, source, FIRST_SEED + run)
+                    losses[p, s, run], claimed, true = studied(name, source, FIRST_SEED + run)
                     claims[source][run].append(claimed)
                     right[source][run].append(true)
             say(f"seed {FIRST_SEED + run}: {np.round(losses[:, :, run, 0].mean(axis=0), 3).tolist()}")
@@ -151,15 +149,12 @@ def store(
     """Write the tables of the seeds that are done."""
     found, done = table_of_losses(losses), losses.shape[2]
     write_csv(STORED / "warm_start_losses.csv", found.round(4))
-    by_source = pd.concat(
-        [
-            bins(*([np.concatenate(each) for each in held[source][:done]] for held in (claims, right)))
-            .assign(source=source)
-            .drop(columns="studies_with_100")
-            for source in SOURCES
-        ],
-        ignore_index=True,
-    )
+    tables = []
+    for source in SOURCES:
+        said = [np.concatenate(each) for each in claims[source][:done]]
+        true = [np.concatenate(each) for each in right[source][:done]]
+        tables.append(bins(said, true).assign(source=source).drop(columns="studies_with_100"))
+    by_source = pd.concat(tables, ignore_index=True)
     write_csv(STORED / "warm_start_bins.csv", by_source.round(4))
     say(found.round(3).to_string(index=False))
     say(by_source.round(3).to_string(index=False))

@@ -24,6 +24,7 @@ IN_PYTHON_ALONE = {
         "draw(seed)",
         "Problem(..., noise_sd=number or table)",
         "simulate(alternative, context, seed)",
+        "numpy.random.default_rng(seed)",
     ),
     *("Problem(..., truth=[alternative][context])", "Stay(mean, longest)", "Results.summary()", "study.plot"),
     *("ExtremeContexts(r)", "RandomContexts(m)", "SpaceFilling(n)", "argbest.Study(...)", "ray.init()"),

@@ -85,15 +85,19 @@ def kept_in(server: Server, spelling: str) -> str:
 
 def test_every_command_for_stored_studies_is_tested_here() -> None:
     assert set(STORED) == {
+        "add",
         "answer",
         "ask",
         "check",
         "export",
+        "readmit",
         "report",
         "resume",
+        "retire",
         "serve",
         "status",
         "tell",
+        "weigh",
         "worker",
     }
 
@@ -103,7 +107,11 @@ def test_every_command_for_stored_studies_is_tested_here() -> None:
 def test_no_command_shows_the_password_when_it_fails(
     command: str, spelling: str, postgres: Server, tmp_path: Path
 ) -> None:
-    out = ["--out", tmp_path / "out.html"] if command == "report" else []
+    row = ["--alternative", '"c"']
+    out = {
+        "report": ["--out", tmp_path / "out.html"], "weigh": ["[1, 2]"], "add": row, "retire": row,
+        "readmit": row,
+    }.get(command, [])  # fmt: skip
     nobody = spelling.format(host="127.0.0.1:1", database="lab", more="connect_timeout=2")
     for where in (
         nobody,

@@ -5,6 +5,7 @@
 The studies and the experiment take about a minute. Pictures of the report need Playwright and Chromium.
 """
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -21,7 +22,7 @@ from argbest.experiment import Contender, Experiment, run
 from argbest.report import looks, style
 from argbest.serve.server import LiveView
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 SCHEMES = {"light": "", "dark": "_dark"}  # the end of a picture's name
 
 
@@ -143,8 +144,8 @@ def screens(page: Path) -> None:
                     opened.get_by_role("radio", name=question, exact=True).check()
                 shown = opened.locator(part) if part else opened
                 shown.screenshot(path=page.with_name(f"{name}{end}.png"))
-        with tempfile.TemporaryDirectory() as folder:
-            live_screens(browser, str(Path(folder) / "study.db"))
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            live_screens(browser, "study.db")  # as a reader would call it
         browser.close()
 
 

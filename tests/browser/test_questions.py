@@ -31,7 +31,7 @@ def test_a_reader_chooses_a_question_and_comes_back(open_page: Open, written: Pa
     for name, label in (("overall", "overall"), ("worst-case", "worst case"), ("regret", "regret")):
         page.get_by_role("radio", name=label, exact=True).check()
         assert page.locator("#choices .chosen").inner_text() == study.answer(name).choice
-        assert page.locator("#asks").inner_text().startswith("Which single alternative")
+        assert page.locator("#asks").inner_text().startswith("Which alternative ")
         assert not page.locator("#choices .policy .hit").first.is_visible()
     page.get_by_role("radio", name="rule", exact=True).check()
     shown = page.locator("#choices .beside:visible li").all_inner_texts()
@@ -49,7 +49,7 @@ def test_arrow_keys_go_from_question_to_question_and_the_table_opens(
     page.get_by_role("radio", name="best per context").focus()
     page.keyboard.press("ArrowRight")
     assert page.get_by_role("radio", name="overall", exact=True).is_checked()
-    page.locator("#choices summary").press("Enter")
+    page.locator("#choices summary", has_text="The answer as a table").press("Enter")
     page.locator("#choices tbody th").first.wait_for()
     rows = page.locator("#choices tbody th").all_inner_texts()
     assert rows == study.answer("overall").table["alternative"].tolist()
@@ -79,7 +79,7 @@ def test_labels_stay_text_in_every_answer(open_page: Open, tmp_path: Path) -> No
     page = open_page(write_report(hostile(), tmp_path / "hostile.html"))
     for i in range(page.locator(".questions input").count()):
         page.locator(".questions input").nth(i).check()
-        if page.locator("#choices summary").count():
-            page.locator("#choices summary").click()
+        for part in page.locator("#choices summary:visible").all():
+            part.click()
     assert page.evaluate("window.hacked === undefined")
     assert page.heard == []

@@ -200,13 +200,14 @@ def counted_by_hand(case: common_cases.Runs) -> tuple[list[float], int]:
     for c in range(case.shape[1]):
         here = [(k, r if r >= 0 else -2 - i, y) for i, (k, cc, r, y) in enumerate(rows) if cc == c]
         seeds, shown = {r for _, r, _ in here}, set()
+        shared = {r for r in seeds if len({k for k, rr, _ in here if rr == r}) > 1}
         for k, r, y in here:
             own = [value for kk, _, value in here if kk == k]
             n_ones = sum(own)
             event = rare if 2 * n_ones == len(own) else float(2 * n_ones < len(own))
-            shown |= {r} if y == event else set()
+            shown |= {r} & shared if y == event else set()
         crowd.append(len(here) / max(len(seeds), 1))
-        events += min(len(shown), max(len(seeds) - 1, 0))
+        events += min(len(shown), max(len(shared) - 1, 0))
     return crowd, events
 
 
@@ -223,12 +224,13 @@ def test_seeds_and_their_events_are_those_of_all_values_one_by_one(seed: int, mi
 
 def test_alternatives_that_do_the_same_with_the_same_seeds_tell_what_one_of_them_tells() -> None:
     values = (np.random.default_rng(3).random((5, 6)) < 0.2).astype(float)  # [context, number]
-    one, six = (copies(values, n).tally for n in (1, 6))
+    one, two, six = (copies(values, n).tally for n in (1, 2, 6))
     np.testing.assert_allclose(binomial.noise(six, None), np.repeat(binomial.noise(one, None), 6, axis=0))
-    several, single = binomial.different_seeds(six), binomial.different_seeds(one)
+    alone, few, several = (binomial.different_seeds(each) for each in (one, two, six))
+    assert alone is not None
+    assert few is not None
     assert several is not None
-    assert single is not None
-    assert several.events == single.events
+    assert several.events == few.events > alone.events == 0
     np.testing.assert_allclose(several.crowd, 6.0)
 
 

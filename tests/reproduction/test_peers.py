@@ -118,10 +118,10 @@ def kn_in_loops(values: Array, zone: float) -> tuple[int, int]:
     if n0 > most:
         return int(values[:, :n0].mean(axis=1).argmax()), taken
     while True:
-        mean = {i: values[i, :r].mean() for i in left}
+        mean = {i: float(values[i, :r].mean()) for i in left}
 
         def near(i: int, j: int, r: int = r) -> float:
-            return max(0.0, zone / (2 * r) * (h2 * spread[i, j] / zone**2 - r))
+            return max(0.0, zone / (2 * r) * (h2 * float(spread[i, j]) / zone**2 - r))
 
         left = [i for i in left if all(mean[i] >= mean[j] - near(i, j) for j in left if j != i)]
         if len(left) == 1:
@@ -292,7 +292,8 @@ def test_tables_and_page_say_who_was_first(rows: pd.DataFrame, tmp_path: Path) -
     standing = found["standing"].iloc[0]
     assert standing["who"] == "OCBA"
     assert standing["fewest"] == (needed["argbest"] <= 3.0)
-    assert found["claims"].set_index("method").loc["OCBA", "claimed"].tolist() == [pytest.approx(0.9)] * 3
+    claims = found["claims"]
+    assert claims[claims["method"] == "OCBA"]["claimed"].tolist() == [pytest.approx(0.9)] * 3
     text = peers_page.on_page(found)
     assert "> 15" in text["needed"]
     (tmp_path / "peers.md").write_text("<!-- peers: aims -->\nold\n<!-- end -->\nrest", encoding="utf-8")
@@ -309,3 +310,11 @@ def test_the_first_look_counts_that_the_next_one_confirms() -> None:
     assert peers_tables.first_below([(at[:2], rows[:, :2]), (at, rows)]) == 2.0  # nothing follows in that run
     assert peers_tables.first_below([(at, rows + 1.0)]) == np.inf
     assert peers_tables.first_below([(at[:1], rows[:, :1] + 1.0), (at, rows)]) == 4.0
+
+
+def test_the_page_shows_the_stored_tables() -> None:
+    names = ("losses", "needed", "standing", "bars", "claims", "times")
+    found = {name: pd.read_csv(peers.STORED / f"peers_{name}.csv") for name in names}
+    page = (peers.STORED.parents[1] / "docs" / "peers.md").read_text(encoding="utf-8")
+    for shown in peers_page.on_page(found).values():
+        assert shown in page

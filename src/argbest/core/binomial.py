@@ -49,19 +49,20 @@ def without_events(tally: Tally) -> BoolArray:
     return np.asarray(np.any(equal, axis=0) & constant)
 
 
-class Seeds(NamedTuple):
+class SeedsMet(NamedTuple):
     """What the different seeds of studies [...] tell, where alternatives share them."""
 
     crowd: Array  # [..., 1, context]: values per seed
-    events: Array  # [...]: seeds that have shown an event, at most the degrees of freedom of seeds
+    events: Array  # [...]: shared seeds that have shown an event, at most their degrees of freedom
 
 
-def different_seeds(tally: Tally) -> Seeds | None:
+def different_seeds(tally: Tally) -> SeedsMet | None:
     """Return what the seeds of rates tell; None where no alternatives share any.
 
     A value of its own counts as a seed. An event is a value that is the rarer one of its pair, or of its
-    study where both are as frequent in the pair. Seeds that have shown one count, of every context no more
-    than its seeds less one: one of them tells the average.
+    study where both are as frequent in the pair. Seeds that several alternatives have met and that have shown
+    one count, of every context no more than such seeds less one: one of them tells the average. What a single
+    alternative has met tells nothing of what is shared.
     """
     if tally.common is None:
         return None
@@ -69,24 +70,27 @@ def different_seeds(tally: Tally) -> Seeds | None:
     crowd, events = np.ones((*lead, 1, tally.shape[-1])), np.zeros(lead)
     for study in np.ndindex(lead):
         crowd[study], events[study] = _seeds_of_study(tally[study])
-    return Seeds(crowd, events)
+    return SeedsMet(crowd, events)
 
 
 def _seeds_of_study(tally: Tally) -> tuple[Array, float]:
-    """Return the `Seeds` of one study."""
+    """Return the `SeedsMet` of one study."""
     count, ones, shown = tally.count, np.abs(tally.mean) * tally.count, tally.common
+    values = count.sum(axis=0).astype(float)
+    if shown is None or not (kept := shown.alternative >= 0).any():
+        return np.ones(len(values)), 0.0
     rarer = 2.0 * ones.sum() <= count.sum()  # whether 1 is the rarer value of the study
     event = np.where(2.0 * ones == count, rarer, 2.0 * ones < count)  # whether 1 is that of a pair
-    values = count.sum(axis=0).astype(float)
-    seeds, hits = values.copy(), np.where(event, ones, count - ones).sum(axis=0)  # as if none shared any
-    if shown is not None and (kept := shown.alternative >= 0).any():
-        k, c, number = shown.alternative[kept], shown.context[kept], shown.number[kept]
-        hit = (np.abs(shown.value[kept]) > _HALF) == event[k, c]
-        (context, _), which = np.unique(np.stack([c, number]), axis=1, return_inverse=True)
-        n, which = len(values), which.ravel()
-        seeds += np.bincount(context, minlength=n) - np.bincount(c, minlength=n)
-        hits += np.bincount(context, np.bincount(which, hit) > 0, n) - np.bincount(c, hit, n)
-    events = np.minimum(hits, np.maximum(seeds - 1.0, 0.0)).sum()
+    k, c, number = shown.alternative[kept], shown.context[kept], shown.number[kept]
+    hit = (np.abs(shown.value[kept]) > _HALF) == event[k, c]
+    (context, _), which = np.unique(np.stack([c, number]), axis=1, return_inverse=True)
+    n, which = len(values), which.ravel()
+    several = np.bincount(which) > 1
+    seeds = values + np.bincount(context, minlength=n) - np.bincount(c, minlength=n)
+    shared, hits = (
+        np.bincount(context, each, n) for each in (several, several & (np.bincount(which, hit) > 0))
+    )
+    events = np.minimum(hits, np.maximum(shared - 1.0, 0.0)).sum()
     return values / np.maximum(seeds, 1.0), float(events)
 
 

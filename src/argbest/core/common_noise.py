@@ -280,16 +280,17 @@ class OfRates(NamedTuple):
     apart: Array  # [..., context]: b; what nobody knows to be either counts as both, so that a + b ≥ 1
     rates: BoolArray  # [...]: whether a study is one of rates; others have a = 0 and b = 1
     found: BoolArray  # [...]: whether chance would hardly make replications so alike
+    together: Array  # [..., alternative, context]: the share of a pair's values whose seed others have met
 
     @property
     def level(self) -> Array:
-        """What p(1 − p) is multiplied by, [..., context]."""
-        return self.shared + self.apart
+        """What p(1 − p) is multiplied by, [..., alternative, context]: 1 for values with own seeds."""
+        return 1.0 + (self.shared + self.apart - 1.0)[..., None, :] * self.together
 
     @property
     def correlation(self) -> Array:
-        """ρ of the noise at this level, [..., context]."""
-        return np.clip(self.shared / self.level, 0.0, LARGEST_CORRELATION)
+        """ρ of the noise of values that share a seed, [..., context]."""
+        return np.clip(self.shared / (self.shared + self.apart), 0.0, LARGEST_CORRELATION)
 
     def but(self, contexts: BoolArray) -> "OfRates":
         """Return the same with nothing shared in these contexts, [context]."""
@@ -300,12 +301,13 @@ class OfRates(NamedTuple):
 def of_rates(tally: Tally, noise: Array, events: Array) -> OfRates:
     """Return how the noise of rates is shared, where seeds with ``events`` [...] are few (NaN: no rate).
 
-    Cov(y_k, y_j) = a s_k s_j, and s_k² (a + b) for k = j. A seed without an event says nothing of who would
-    have been hit, however many alternatives met it, so degrees of freedom are those of events E. As in
-    `estimate` 1 − ρ is what alternatives do not share over all, by context, and there is a doubt of four
-    degrees, u = 4/(E + 4): b = (1 − u)(1 − ρ) + u, where chance would hardly make replications so alike, and
-    1 elsewhere. Here the doubt goes both ways, a = (1 − u) ρ + u: averages over alternatives, of which limits
-    are judged, are as uncertain as the seeds are few, and so are differences.
+    Cov(y_k, y_j) = a s_k s_j, and s_k² (a + b) for k = j, of values that share a seed; s_k² of others. A seed
+    without an event says nothing of who would have been hit, however many alternatives met it, so degrees of
+    freedom are those of events E. As in `estimate` 1 − ρ is what alternatives do not share over all, by
+    context, and there is a doubt of four degrees, u = 4/(E + 4): b = (1 − u)(1 − ρ) + u, where chance would
+    hardly make replications so alike, and 1 elsewhere. Here the doubt goes both ways, a = (1 − u) ρ + u:
+    averages over alternatives, of which limits are judged, are as uncertain as the seeds are few, and so are
+    differences.
     """
     shape = (*tally.shape[:-2], tally.shape[-1])
     shared, apart, rates = np.zeros(shape), np.ones(shape), ~np.isnan(events)
@@ -323,7 +325,20 @@ def of_rates(tally: Tally, noise: Array, events: Array) -> OfRates:
         doubt = _doubt(told)
         shared[at] = (1.0 - doubt) * rho + doubt
         apart[at] = (1.0 - doubt) * (1.0 - rho) + doubt if found[at] else 1.0
-    return OfRates(shared, apart, rates, found)
+    return OfRates(shared, apart, rates, found, _together(tally, rates))
+
+
+def _together(tally: Tally, rates: BoolArray) -> Array:
+    """Return the share of every pair's values whose seed other alternatives have met, of the ``rates``."""
+    found, shown = np.zeros(tally.shape), tally.common
+    for study in np.ndindex(tally.shape[:-2]):
+        if not rates[study] or shown is None:
+            continue
+        own = shown[study]
+        k, c, number = (part[own.alternative >= 0] for part in (own.alternative, own.context, own.number))
+        _, which, many = np.unique(np.stack([c, number]), axis=1, return_inverse=True, return_counts=True)
+        np.add.at(found[study], (k, c), many[which.ravel()] > 1)
+    return found / np.maximum(tally.count, 1)
 
 
 def plausible_of_rates(
@@ -340,7 +355,8 @@ def plausible_of_rates(
         freedom = float(layout(tally, tables[0]).apart_freedom.sum())
         rho = plausible(tally, tables, generator, fewer=freedom / events)
         shared, apart = np.minimum(rho + _doubt(events), 1.0), 1.0 - rho
-    return OfRates(shared, apart, np.repeat(known.rates, n), np.repeat(known.found, n))
+    together = np.repeat(known.together[None], n, axis=0)
+    return OfRates(shared, apart, np.repeat(known.rates, n), np.repeat(known.found, n), together)
 
 
 def _doubt(events: float) -> float:

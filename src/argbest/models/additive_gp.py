@@ -143,7 +143,11 @@ class AdditiveGP:
             )
 
     def check_earlier(self, shape: tuple[int, int]) -> None:
-        """Raise an InputError if the table is so large that only the foremost alternatives are followed."""
+        """Raise an InputError if the table is so large that only the foremost alternatives are followed.
+
+        Args:
+            shape: The numbers of alternatives and contexts.
+        """
         if not follows_all(shape):
             raise InputError(
                 f"prior runs were given for {shape[0]:,} alternatives; of so many, additive-gp follows only "
@@ -307,7 +311,7 @@ class AdditiveGP:
         if rates.rates:
             own = common_noise.plausible_of_rates(data, tables, generator, rates, float(learned.events))
             own = own.but(alone)
-            tables, correlation = tables * own.level[:, None], own.correlation
+            tables, correlation = tables * own.level, own.correlation
         elif np.any(params.correlation > 0.0):
             variances = np.exp(points.theta[:, -1])[:, None, None] * tables
             shown = shown_share(tally, learned)
@@ -352,8 +356,7 @@ class AdditiveGP:
             some = tally[chosen]
             return self._learned_noise(some, setting, self._belief_behind_noise(some, setting, own))
         found = self._learned_noise(tally, setting, self._belief_behind_noise(tally, setting, params))
-        first, level, *others = found
-        return PairNoise(first[None], level[None], *(each[None] for each in others))
+        return PairNoise._make(each[None] for each in found)
 
     def _learned_noise(
         self, tally: Tally, setting: Setting, belief: tuple[Array, Expected] | None
@@ -375,7 +378,7 @@ class AdditiveGP:
         belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
         missed, events = squared_misses(prior, tally, belief), _own_events(tally, setting)
         shared = rates_sharing(tally, params.noise, events, _is_earlier(setting))
-        return missed, belief._replace(noise=params.noise / shared.level[..., None, :])
+        return missed, belief._replace(noise=params.noise / shared.level)
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""

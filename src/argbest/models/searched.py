@@ -194,8 +194,7 @@ def shared_noise(tally: Tally, noise: Array, learned: PairNoise, alone: BoolArra
         np.where(alone, 0.0, affordable_correlation(tally, noise, learned)),
         rates_sharing(tally, noise, learned.events, alone),
     )
-    counted = noise * known.level[..., None, :]
-    return counted, np.where(known.rates[..., None], known.correlation, correlation)
+    return noise * known.level, np.where(known.rates[..., None], known.correlation, correlation)
 
 
 def rates_sharing(tally: Tally, noise: Array, events: Array, alone: BoolArray) -> common_noise.OfRates:

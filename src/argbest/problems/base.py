@@ -310,14 +310,22 @@ class Problem:
         return other
 
     def beginning_with(self, prior_runs: PriorRuns) -> "Problem":
-        """Return the problem with runs of earlier sources, from which a study of it learns too."""
+        """Return the problem with runs of earlier sources, from which a study of it learns too.
+
+        Args:
+            prior_runs: The runs.
+        """
         other = copy(self)
         other.__dict__.pop("_separation_of_all", None)
         other.__dict__.update(prior_runs=prior_runs)
         return other
 
     def earlier(self, weights: tuple[float, ...]) -> Earlier | None:
-        """Return what prior runs tell of a weighed sum of the responses; None where they tell nothing."""
+        """Return what prior runs tell of a weighed sum of the responses; None where they tell nothing.
+
+        Args:
+            weights: The factor of every response.
+        """
         runs = self.prior_runs
         if runs is None:
             return None
@@ -334,6 +342,9 @@ class Problem:
         """Return squared distances of rows from the contexts, [coordinate, row, context].
 
         Those from the contexts of prior runs follow, where there are such.
+
+        Args:
+            rows: The contexts to measure from.
         """
         found = self.contexts.separation(self.bounds, rows)
         if self.prior_runs is None:

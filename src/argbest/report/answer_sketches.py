@@ -15,7 +15,7 @@ from argbest.report.answer_numbers import Curve, Node, RuleMap, Shortlist, perce
 from argbest.report.dots import dot, dots
 from argbest.report.fronts import sketch_front
 from argbest.report.looks import folded, middle_cut
-from argbest.report.panels import Arrangement, Cell, arranged, placed
+from argbest.report.panels import Arrangement, ContextCell, arranged, placed
 from argbest.report.sketch import MOST_COLUMNS
 
 _ROW = 22.0  # pixels of an alternative
@@ -155,26 +155,26 @@ def _rule_map(shown: RuleMap, arrangement: Arrangement | None) -> str:
     return draw.picture([*drawn, _crossed(crosses)], title, bottom, legend)
 
 
-def _joined(cells: list[Cell], shown: RuleMap) -> list[Cell]:
+def _joined(cells: list[ContextCell], shown: RuleMap) -> list[ContextCell]:
     """Return the cells with neighbours in a row made one where they name the same: a page stays small."""
-    found: list[Cell] = []
+    found: list[ContextCell] = []
     for place, x, y, wide, high in cells:
         if found:
             before, left, top, width, _ = found[-1]
             if top == y and abs(left + width - x) < 1e-6 and shown.named[before] == shown.named[place]:
-                found[-1] = Cell(before, left, top, width + wide, high)
+                found[-1] = ContextCell(before, left, top, width + wide, high)
                 continue
-        found.append(Cell(place, x, y, wide, high))
+        found.append(ContextCell(place, x, y, wide, high))
     return found
 
 
-def _in_a_row(shown: RuleMap) -> tuple[list[Cell], list[str], float, str]:
+def _in_a_row(shown: RuleMap) -> tuple[list[ContextCell], list[str], float, str]:
     n = len(shown.named)
     order = np.arange(n) if shown.at is not None else np.argsort(shown.named, kind="stable")
     some = order if n <= MOST_COLUMNS else order[np.linspace(0, n - 1, MOST_COLUMNS).round().astype(int)]
     edges = 2 + (draw.WIDTH - 4) * draw.cell_edges(None if shown.at is None else shown.at[some], len(some))
     cells = [
-        Cell(int(c), x, 4.0, end - x, 30.0)
+        ContextCell(int(c), x, 4.0, end - x, 30.0)
         for c, x, end in zip(some.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     ]
     labels = [shown.contexts.labels[c] for c in some] if shown.at is not None or n <= 12 else []

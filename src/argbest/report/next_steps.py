@@ -28,7 +28,7 @@ def next_step(study: Study, *, ahead: bool = False) -> NextStep:
 
     ``ahead`` adds how many more replications close what is open, which may take a second or two.
     """
-    commands = _Commands(study)
+    commands = _ToType(study)
     if not study.n_replications:
         return NextStep("Nothing is simulated yet.", commands.simulate(_first_budget(study)))
     selection = study.selection()
@@ -56,7 +56,7 @@ def next_step(study: Study, *, ahead: bool = False) -> NextStep:
     )
 
 
-def _of_open(study: Study, commands: "_Commands", *, ahead: bool) -> NextStep:
+def _of_open(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:
     """Return how many replications close what is open, beginning with the least sure context."""
     selection = study.selection()
     open_ = np.flatnonzero((selection["state"] == OPEN).to_numpy())
@@ -79,7 +79,7 @@ def _of_open(study: Study, commands: "_Commands", *, ahead: bool) -> NextStep:
     return NextStep(words, commands.simulate(study.n_replications + more))
 
 
-def _of_answer(study: Study, commands: "_Commands", *, ahead: bool) -> NextStep:
+def _of_answer(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:
     """Return what comes next for the answer to another question than the best of every context."""
     found = study.answer()
     if found.state != OPEN:
@@ -112,7 +112,7 @@ def _first_budget(study: Study) -> int:
     return int(planned) if planned else max(2 * study.n_queued, study.n_queued + _LEAST_MORE)
 
 
-class _Commands:
+class _ToType:
     """What to type: for a stored study in a terminal, for one in memory in Python."""
 
     def __init__(self, study: Study) -> None:

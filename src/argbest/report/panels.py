@@ -45,7 +45,7 @@ class Arrangement:
     left_out: tuple[str, ...]  # columns that no axis shows
 
 
-class Cell(NamedTuple):
+class ContextCell(NamedTuple):
     """The place of a context in the picture."""
 
     context: int  # in reading order
@@ -58,7 +58,7 @@ class Cell(NamedTuple):
 class Placed(NamedTuple):
     """Cells of all contexts, the texts around them, and where the next line goes."""
 
-    cells: list[Cell]
+    cells: list[ContextCell]
     texts: list[str]
     bottom: float
     title: str  # below
@@ -104,7 +104,7 @@ def placed(found: Arrangement) -> Placed:
     if found.up.labels:
         tall = rows * min(_TALLEST, max((tall * 1.6 if n == 1 else tall) / rows, _LOWEST))
     heading = draw.LINE if n > 1 else 0.0
-    cells: list[Cell] = []
+    cells: list[ContextCell] = []
     texts = [
         draw.text(2, 12 + draw.LINE * i, line, "start", 'font-weight="600"')
         for i, line in enumerate(frame.title)
@@ -192,7 +192,9 @@ def _extent(scale: Scale) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _cells(found: Arrangement, panel: int, left: float, top: float, wide: float, tall: float) -> list[Cell]:
+def _cells(
+    found: Arrangement, panel: int, left: float, top: float, wide: float, tall: float
+) -> list[ContextCell]:
     """Return the cells of one panel; contexts that share a cell divide it from left to right."""
     some = np.flatnonzero(found.panel == panel)
     x, width = _along(found.across, some, left, wide)
@@ -202,7 +204,9 @@ def _cells(found: Arrangement, panel: int, left: float, top: float, wide: float,
     for i in range(len(some)):
         shared.setdefault((round(x[i], 3), round(y[i], 3)), []).append(i)
     return [
-        Cell(int(some[i]), float(x[i]) + width * j / len(group), float(y[i]), width / len(group), height)
+        ContextCell(
+            int(some[i]), float(x[i]) + width * j / len(group), float(y[i]), width / len(group), height
+        )
         for group in shared.values()
         for j, i in enumerate(group)
     ]

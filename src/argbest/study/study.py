@@ -122,7 +122,12 @@ class Study:
         plan: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
-            raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
+            hint = (
+                " `argbest.registry.problem(name)` makes one of the name of a shipped problem."
+                if isinstance(problem, str)
+                else ""
+            )
+            raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.{hint}")
         if prior_runs is not None:
             problem = posthoc_prior_runs.beginning_with(problem, prior_runs, level=2)
         options = definition.Options.read(
