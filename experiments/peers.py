@@ -29,6 +29,9 @@ The rule, written before the first run:
   far, but at least 3. Optuna, BoTorch and SMAC3 run on the problems and up to the budgets of `Entry.parts`.
   All this was chosen by timing a few macro-replications, before losses were looked at. The tables say how
   many there are.
+- Changed after results were seen: SMAC3 on classical is left out. It begins with the first name, which is the
+  best alternative there. What is stored was cut short for time: argbest has 10 macro-replications of most
+  problems instead of 20, its runs beyond 15 per pair were not begun, and the packages have about 3.
 - Claims of argbest are those of `Study.certificate`, which are dear: 3 macro-replications of small problems,
   run alone ("argbest, live").
 - Time of a decision: processor time without simulating, until 5 per pair (of KN and SMAC3 until they stop),
@@ -189,7 +192,7 @@ FAR = 256.0
 FEW = {"hartmann3": 5, "most-probable-best": 3}  # macro-replications of argbest, where not 20
 SMALL = ("queue-staffing", "newsvendor", "branin", "metric-draws", "gp-draws", "classical", "facility-sizing")
 OF_BOTORCH = {"queue-staffing": 5.0, "newsvendor": 5.0, "branin": 5.0, "gp-draws": 2.0, "classical": 15.0}
-OF_SMAC = dict.fromkeys(("queue-staffing", "newsvendor", "branin", "classical"), 15.0)
+OF_SMAC = dict.fromkeys(("queue-staffing", "newsvendor", "branin"), 15.0)
 METHODS: dict[str, Entry] = {
     "equal": Entry(peer_methods.equal, FAR),
     "equal, own seeds": Entry(peer_methods.equal_own, FAR),

@@ -25,6 +25,7 @@ IN_PYTHON_ALONE = {
         "Problem(..., noise_sd=number or table)",
         "simulate(alternative, context, seed)",
         "numpy.random.default_rng(seed)",
+        "argbest.registry.problem(name)",
     ),
     *("Problem(..., truth=[alternative][context])", "Stay(mean, longest)", "Results.summary()", "study.plot"),
     *("ExtremeContexts(r)", "RandomContexts(m)", "SpaceFilling(n)", "argbest.Study(...)", "ray.init()"),

@@ -121,7 +121,7 @@ def test_no_command_shows_the_password_when_it_fails(
         result = call(command, where, *out, given='{"trial": 0, "value": 1.0}')
         assert result.exit_code == 1
         assert result.stderr.startswith("Error: ")
-    assert call(command, nobody, nobody).exit_code == 2  # one too many: the usage is explained
+    assert call(command, nobody, *out, nobody).exit_code == 2  # one too many: the usage is explained
     assert call(nobody, command).exit_code == 2  # in a wrong place
     assert call(command, nobody, "--name", "x" * 300).exit_code == 2
 

@@ -78,7 +78,9 @@ def test_units_are_kept_with_a_study_and_follow_the_goal(tmp_path: Path) -> None
     total = Problem([1, 2], [1], goal="min cost + 2 * wait", responses=["cost", "wait"], unit="points")
     assert total.goal_unit == "points"
     assert total.asking(goal="min wait").goal_unit == ""
-    assert select(staffing().simulate, [1, 2], [1.0, 2.0], budget=8, unit="h").problem.goal_unit == "h"
+    simulate = staffing().simulate
+    assert simulate is not None
+    assert select(simulate, [1, 2], [1.0, 2.0], budget=8, unit="h").problem.goal_unit == "h"
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,8 @@ def select(
         cost (table or "measured"): What a replication of each pair costs, [alternative, context], or
             "measured": learned from run times; policies then weigh value per cost.
         prior_runs (DataFrame): Runs of an earlier source to begin with, a row each: old data, or another
-            version of the simulator; a column "source" names several.
+            version of the simulator; a column "source" names several. The model learns how far each can be
+            relied on; answers, certificates and budgets are about the simulator of this study alone.
         storage: Where the study is kept: None in memory, a file (SQLite), the URL of a database, or a
             storage.
         name: What tells this study from others in the same storage.

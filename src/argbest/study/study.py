@@ -213,7 +213,7 @@ class Study:
                 rate; all other values are refused.
             dropna: Whether incomplete rows are left out.
             source: The column that says which source a run is from, where there are several.
-            target: The source that the answer is about; runs of the others are prior runs.
+            target (label): The source that the answer is about; runs of the others are prior runs.
             simulate: What runs further replications, if any are wanted.
             title: The name of the problem, for reports and pictures.
             policy: The rule that says what to simulate next: a name, with options if you like
