@@ -206,7 +206,7 @@ def counted_by_hand(case: common_cases.Runs) -> tuple[list[float], int]:
             n_ones = sum(own)
             event = rare if 2 * n_ones == len(own) else float(2 * n_ones < len(own))
             shown |= {r} & shared if y == event else set()
-        crowd.append(len(here) / max(len(seeds), 1))
+        crowd.append(len(here) / len(seeds) if seeds else 1.0)
         events += min(len(shown), max(len(shared) - 1, 0))
     return crowd, events
 
@@ -232,6 +232,15 @@ def test_alternatives_that_do_the_same_with_the_same_seeds_tell_what_one_of_them
     assert several is not None
     assert several.events == few.events > alone.events == 0
     np.testing.assert_allclose(several.crowd, 6.0)
+
+
+def test_a_context_that_met_nothing_has_the_rate_of_the_others() -> None:
+    k, c, r = (part.ravel() for part in np.indices((3, 1, 4)))
+    y, shape = np.array([0.0, 0.0, 0.0, 1.0] * 3), (3, 2)
+    case = common_cases.Runs(shape, k, c, r, y, np.ones(shape), np.zeros(2)).tally
+    found = binomial.noise(case, None)
+    assert np.all(np.isfinite(found))
+    assert np.all((found > 0.0) & (found <= 0.25))
 
 
 def copies(values: Array, n: int) -> common_cases.Runs:

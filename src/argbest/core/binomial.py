@@ -91,7 +91,7 @@ def _seeds_of_study(tally: Tally) -> tuple[Array, float]:
         np.bincount(context, each, n) for each in (several, several & (np.bincount(which, hit) > 0))
     )
     events = np.minimum(hits, np.maximum(shared - 1.0, 0.0)).sum()
-    return np.maximum(values / np.maximum(seeds, 1.0), 1.0), float(events)  # 1 also where no value is
+    return np.maximum(values / np.maximum(seeds, 1.0), 1.0), float(events)  # 1 where nothing was met
 
 
 def noise(tally: Tally, expected: Expected | None) -> Array:
