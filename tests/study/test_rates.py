@@ -385,3 +385,10 @@ def test_a_run_of_undeclared_zeros_and_ones_says_how_to_declare_them() -> None:
         Study(two(as_number), **QUICK).run(40)
     Study(two(as_number, rate=True), **QUICK).run(40)
     Study(two(succeeds), **QUICK).run(40)
+
+
+@pytest.mark.parametrize("value", [True, 1.0, 0.0])
+def test_contexts_without_any_value_are_no_trouble_where_seeds_are_shared(value: float) -> None:
+    study = Study(Problem(["a", "b"], [1, 2]))
+    study.tell(study.ask(1)[0], value)
+    assert np.isfinite(study.selection()["p_best"]).all()

@@ -241,20 +241,20 @@ class Storage(Protocol):
 # are in `argbest.storage.pages`.
 
 
-class SaysWhoSeesIt(Protocol):
+class SaysWhoSeesIt(Storage, Protocol):
     """A storage that knows whether other processes can see it; others are taken to be shared."""
 
     private: bool
 
 
-class ListsStudies(Protocol):
+class ListsStudies(Storage, Protocol):
     """A storage that keeps several studies; others are taken to hold their own study alone."""
 
     def names(self) -> Sequence[str]:
         """Return the names of all studies in it."""
 
 
-class ChecksItself(Protocol):
+class ChecksItself(Storage, Protocol):
     """A storage that can find damage of its own; others are checked by reading their events alone."""
 
     def integrity(self) -> None:
