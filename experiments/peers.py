@@ -283,7 +283,8 @@ class Runs:
 
     def _add(self, rows: pd.DataFrame, keys: Iterable[Key], seconds: float) -> None:
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        rows.to_csv(self.file, mode="a", header=not self.file.exists(), index=False)
+        before = [self.rows()] if self.file.exists() else []
+        write_csv(self.file, pd.concat([*before, rows], ignore_index=True))
         self.done |= dict.fromkeys(keys, seconds)
 
     @property

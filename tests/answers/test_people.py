@@ -106,7 +106,7 @@ def test_the_rule_and_the_groups_come_first(study: Study) -> None:
     assert any(line.startswith("smoker = True (") for line in lines)
     shown = payload(study, anywhere=False)
     assert [f"{where}: {what}" for where, what, _ in shown["choices"]][: len(rule)] == rule
-    assert shown["answer"][0].startswith("The rule costs")
+    assert shown["answer"][1].startswith("The rule costs")
     assert "<svg" not in of_study(study)
 
 

@@ -51,7 +51,7 @@ def test_a_study_is_plain_rows_that_anybody_can_read(tmp_path: Path, opened: Ope
     found = rows(
         tmp_path / "study.db", "SELECT name, schema_version, revision, definition FROM argbest_studies"
     )
-    assert found == [("lab", 6, 3, '{"goal":"max"}')]
+    assert found == [("lab", 7, 3, '{"goal":"max"}')]
     assert rows(tmp_path / "study.db", "SELECT * FROM argbest_trials") == [(1, 1, 0, 1, 2, 3, 4, 1, "w", 0.5)]
     assert rows(tmp_path / "study.db", "SELECT * FROM argbest_observations") == [
         (1, 2, 0, 1, 0.25, 0.0, "[0.25]", 0.125, 1.5, None)

@@ -195,7 +195,9 @@ def test_an_unknown_trial_is_refused(number: Any, close: str) -> None:
     study = started()
     study.ask()
     with refused(
-        study, TrialError, "unknown trial .*; this study has asked 13 trials.* Pass a trial that `ask`"
+        study,
+        TrialError,
+        "unknown trial .*; this study has asked 13 trials.* Pass one of the trials that `ask`",
     ):
         getattr(study, close)(number, 1.0)
 

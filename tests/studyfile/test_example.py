@@ -15,10 +15,11 @@ from argbest.studyfile.options import KEYS, TOP
 from argbest.studyfile.reading import read
 
 OPTION = re.compile(r"^# ([a-z_.]+ = .+)$")
-HEADER = re.compile(r"^(?:# )?(\[[a-z]+\])$")
+HEADER = re.compile(r"^(?:# )?(\[[a-z_]+\])$")
 NEEDING_MORE = {  # forms that exclude what the example uses, or need files it does not have
     *("problem", "labels", "rows", "file", "columns", "label", "folder", "python"),
     *("alternatives", "contexts", "table", "measured", "name", "limits", "responses"),
+    *("population", "n", "seed", "source"),
 }
 
 
@@ -39,7 +40,7 @@ def options(text: str) -> list[tuple[str, str, int]]:
 
 def test_every_option_in_a_comment_is_a_known_key(tmp_path: Path) -> None:
     seen = options(written(tmp_path).read_text())
-    assert len(seen) == 42
+    assert len(seen) == 48
     for section, assignment, _ in seen:
         [(key, value)] = tomllib.loads(assignment).items()
         assert key in KEYS[section]
@@ -60,7 +61,7 @@ def test_every_known_key_is_in_the_example(tmp_path: Path) -> None:
         if isinstance(value, dict):
             found[f"[{key}]"] |= set(value)
     found["[contexts]"] |= found["[alternatives]"]  # "the same forms"
-    found[TOP].add("cost")  # a table in a comment
+    found[TOP] |= {"cost", "prior_runs"}  # tables in comments
     assert found == {section: set(keys) for section, keys in KEYS.items()}
 
 
@@ -78,7 +79,7 @@ def test_options_in_comments_can_be_used_as_they_stand(tmp_path: Path) -> None:
         read(path)
         used += 1
         assert section in KEYS
-    assert used == 27
+    assert used == 28
 
 
 def test_the_example_says_what_it_does(tmp_path: Path) -> None:

@@ -349,7 +349,8 @@ def test_every_key_of_every_table_is_known_to_these_tests() -> None:
         *("model", "initial", "seed", "refit_every", "common_random_numbers", "random_contexts", "replace"),
         *("extreme_contexts", "budget", "seconds", "workers", "batch", "confirm", "stop", "rule", "target"),
         *("delta", "alpha", "assume", "reward_range", "rate", "measured", "table", "url", "categorical"),
-        *("noise_sd", "question", "limits", "price", "responses"),
+        *("noise_sd", "question", "limits", "price", "responses", "unit"),
+        *("population", "n", "prior_runs", "source"),
     }
 
 

@@ -25,7 +25,7 @@ def dots(shown: Values, hit: Callable[[float, float, float, float], str] | None 
     right, n = frame.right - wide, len(shown.labels)
     low, high = float(shown.low.min()), float(shown.high.max())
     low = min(low, 0.0) if shown.from_zero else low
-    span = (high - low) or 1.0
+    span = (high - low) or max(1.0, 1e-3 * abs(high))  # 1 more is nothing to numbers of 17 digits
     low, high = (low if shown.from_zero else low - 0.04 * span), high + 0.04 * span
 
     def x(value: float) -> float:
