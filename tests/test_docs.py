@@ -42,7 +42,14 @@ PROGRAMS: dict[str, Mapping[str, click.Command]] = {
 SOURCES = sorted((pages.ROOT / "src").rglob("*.py"))
 
 
-DEAR = ("choosing", "large", "pictures")  # pages whose code is run by the slow tests
+DEAR = (
+    "benchmark",
+    "choosing",
+    "large",
+    "people",
+    "pictures",
+    "scaling",
+)  # pages whose code is run by the slow tests
 
 
 def of(page: Path) -> str:

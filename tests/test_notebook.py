@@ -27,6 +27,7 @@ def shown(cells: list[Any], source: str) -> list[Any]:
     return [{kind: "".join(text) for kind, text in data.items()} for data in found]
 
 
+@pytest.mark.slow
 def test_a_study_shows_its_map_and_its_answer(cells: list[Any]) -> None:
     (data,) = shown(cells, "study")
     assert "<svg" in data["text/html"]
@@ -35,6 +36,7 @@ def test_a_study_shows_its_map_and_its_answer(cells: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("source", ["study.plot()", "study.plot.profiles()"])
+@pytest.mark.slow
 def test_a_picture_is_shown_once(cells: list[Any], source: str) -> None:
     (data,) = shown(cells, source)
     assert "image/png" in data
@@ -100,6 +102,7 @@ def test_pictures_have_twice_the_pixels_of_their_size(drawn: dict[str, list[Any]
     assert wide > 1000
 
 
+@pytest.mark.slow
 def test_certificate_and_model_check_show_themselves(cells: list[Any]) -> None:
     (data,) = shown(cells, "study.certificate()")
     assert "<th>in the worst context</th>" in data["text/html"]
@@ -108,6 +111,7 @@ def test_certificate_and_model_check_show_themselves(cells: list[Any]) -> None:
     assert "root mean square" in data["text/html"]
 
 
+@pytest.mark.slow
 def test_a_run_shows_one_bar_and_no_wall_of_text(cells: list[Any]) -> None:
     (bar,) = shown(cells, "study.run(120, progress=True);")
     assert "120 of 120 replications" in bar["text/html"]

@@ -124,6 +124,7 @@ def drawn(answer: Answer) -> list[ET.Element]:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 @pytest.mark.parametrize("made", [line, hostile, mixed], ids=["line", "hostile", "mixed"])
+@pytest.mark.fast_cases("hostile*", "line-[!r]*", "mixed-[!r]*", "line-rule")
 def test_sketches_hold_no_markup_of_labels_and_no_number_that_is_none(made: Any, name: str) -> None:
     answer = once(made).answer(name)
     for picture in drawn(answer):

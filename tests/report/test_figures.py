@@ -177,6 +177,7 @@ def test_pictures_are_drawn_on_the_axes_given(plot: Any, shape: dict[str, Any]) 
 
 
 @SHAPES
+@pytest.mark.fast_cases("line", "cloud")
 def test_save_writes_two_pictures(shape: dict[str, Any], tmp_path: Path) -> None:
     paths = figures.save(finished(**shape, name="a $ problem $"), tmp_path, dpi=50)
     assert paths == [tmp_path / "policy_map.png", tmp_path / "allocation.png"]

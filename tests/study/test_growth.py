@@ -74,6 +74,9 @@ PLACES = {  # rows at first, and all of them
 @pytest.mark.parametrize("common", [True, False])
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", PLACES)
+@pytest.mark.fast_cases(
+    "newsvendor-additive*", "queue-staffing-gp*", "most-probable-best-independent*", "call-rush-gp-True"
+)
 def test_a_study_that_grew_decides_as_one_that_had_all_rows(name: str, model: str, common: bool) -> None:
     whole = registry.problem(name)
     rows, columns, all_rows, all_columns = PLACES[name]

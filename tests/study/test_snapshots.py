@@ -296,6 +296,7 @@ def test_the_snapshot_of_another_study_is_passed_over(kept: Path, tmp_path: Path
 
 @pytest.mark.parametrize("step", range(1, 8))
 @pytest.mark.parametrize("end", [KeyboardInterrupt, StorageError])
+@pytest.mark.fast_cases("Keyboard*[135]", "Storage*[2467]")
 def test_an_end_in_any_step_of_keeping_a_snapshot_loses_nothing(
     step: int, end: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
