@@ -58,7 +58,7 @@ class Tailoring(Sentences):
 
 
 def of_study(view: "View") -> Tailoring:
-    """Return the value of tailoring in a study, by joint draws of the rewards; broken limits at their price."""
+    """Return the value of tailoring in a study, by joint draws; broken limits count at their price."""
     return view.inference.once("tailoring", lambda: _tailoring(view))
 
 
