@@ -33,6 +33,7 @@ class Summary:
     var: Array
     noise: Array
     foremost: IntArray  # the alternatives that are followed, in order
+    given: bool = False  # whether somebody else says which these are: with limits, several beliefs together
 
     @cached_property
     def others(self) -> BoolArray:
@@ -93,7 +94,7 @@ class FocusedBelief(CorrelatedAlternatives):
 
     def with_mean(self, mean: Array) -> "FocusedBelief":
         """Return the belief with other means [..., alternative, context]."""
-        whole = self.including(np.argmax(mean, axis=-2))
+        whole = self if self.summary.given else self.including(np.argmax(mean, axis=-2))
         own = whole.inner.with_mean(mean[..., whole.foremost, :])
         table = mean.reshape(-1, *mean.shape[-2:])[0]
         return replace(whole, inner=own, summary=replace(whole.summary, mean=table))
@@ -104,7 +105,21 @@ class FocusedBelief(CorrelatedAlternatives):
             return self
         if self.seen is None:
             raise ValueError("an alternative is selected that is not among the foremost of these beliefs.")
-        return focused(self.prior, self.seen, self.summary.noise, np.unique(alternatives))
+        also = np.unique(alternatives)
+        if self.summary.given:
+            return self.following(np.union1d(self.foremost, also))
+        return focused(self.prior, self.seen, self.summary.noise, also)
+
+    @property
+    def follows_its_own(self) -> bool:
+        """Whether it says by itself which alternatives it follows."""
+        return not self.summary.given
+
+    def following(self, alternatives: IntArray | None) -> "FocusedBelief":
+        """Return the belief that follows these alternatives; None: those foremost by its own means."""
+        if self.seen is None:
+            raise ValueError("only the belief of one study can follow other alternatives.")
+        return focused(self.prior, self.seen, self.summary.noise, given=alternatives)
 
     def cov_with(self, decision: Decision) -> Array:
         """Return the covariance of every cell with the decided one; 0 for those not followed."""
@@ -136,7 +151,7 @@ class FocusedBelief(CorrelatedAlternatives):
         later = self.seen.add(k, c, float(value), self.summary.noise[k, c] / number, number)
         place, known = self._place(decision.alternative)
         inner = self.inner.update(Decision(place, decision.context), value, n) if known else None
-        return self._later(inner, later, self.shocks)
+        return self._later(inner, later, self.shocks, k)
 
     @property
     def next_samples(self) -> None:
@@ -163,13 +178,17 @@ class FocusedBelief(CorrelatedAlternatives):
             value = inner.shocks.since.value[..., -1]  # type: ignore[union-attr]
         n = float(np.asarray(told, float))
         later = self.seen.add(k, c, float(value), 0.0, n, int(number))
-        return whole._later(inner, later, self.shocks.taken(decision, number, value, told))
+        return whole._later(inner, later, self.shocks.taken(decision, number, value, told), k)
 
-    def _later(self, inner: AdditiveBelief | None, seen: Seen, shocks: Shocks | None) -> "FocusedBelief":
+    def _later(
+        self, inner: AdditiveBelief | None, seen: Seen, shocks: Shocks | None, told: int
+    ) -> "FocusedBelief":
         """Return the belief with this one inside, unless somebody else has come to lead, or it is unknown."""
-        if inner is not None and np.all(inner.mean.max(axis=0) >= self.summary.best_of_others):
+        given = self.summary.given
+        if inner is not None and (given or np.all(inner.mean.max(axis=0) >= self.summary.best_of_others)):
             return replace(self, inner=inner, seen=seen, shocks=shocks)
-        return focused(self.prior, seen, self.summary.noise)
+        front = np.union1d(self.foremost, [told]) if given else None
+        return focused(self.prior, seen, self.summary.noise, given=front)
 
     def best_probability(self) -> Array:
         """Return P(each is best) among the foremost; the rest count as never the best."""
@@ -221,8 +240,18 @@ def _first(selected: IntArray) -> tuple[int, ...]:
     return tuple(selected.reshape(-1, selected.shape[-1])[0].tolist())
 
 
-def focused(prior: AdditivePrior, seen: Seen, noise: Array, also: IntArray | None = None) -> FocusedBelief:
-    """Return the belief of one study; ``also`` are alternatives to follow in any case."""
+def focused(
+    prior: AdditivePrior,
+    seen: Seen,
+    noise: Array,
+    also: IntArray | None = None,
+    *,
+    given: IntArray | None = None,
+) -> FocusedBelief:
+    """Return the belief of one study; ``also`` are alternatives to follow in any case.
+
+    If alternatives are ``given`` it follows these, and those that have shown noise which others share.
+    """
     solved = seen.solved(prior)
     mean, var = mean_of(prior, seen, solved, noise.shape), variance_of(prior, seen, solved, noise.shape)
     n, shocks = _affordable(len(seen.value), noise.shape), None
@@ -232,9 +261,14 @@ def focused(prior: AdditivePrior, seen: Seen, noise: Array, also: IntArray | Non
         shown = np.unique(seen.alternative)
         if (len(seen.value) + ROOM) * (n + len(shown)) * noise.shape[-1] <= _MEMORY:
             n, also = n + len(shown), shown if also is None else np.union1d(shown, also)
-    front = _foremost(mean, var, n, also)
+    if given is None:
+        front = _foremost(mean, var, n, also)
+    else:
+        front = given if also is None else np.union1d(given, also)
     inner = replace(_exact(prior, seen, solved.form, noise, front), shocks=_among(shocks, front))
-    return FocusedBelief(inner, Summary(mean, var, noise, front), prior, seen, shocks=shocks)
+    return FocusedBelief(
+        inner, Summary(mean, var, noise, front, given is not None), prior, seen, shocks=shocks
+    )
 
 
 def _among(shocks: Shocks | None, front: IntArray) -> Shocks | None:

@@ -22,6 +22,7 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.decision import leading
+from argbest.core.focused_outcomes import not_followed
 from argbest.core.limits import BestWithinLimits, about_limits
 from argbest.core.outcomes import kept_probability
 from argbest.core.question import Contrasts, Question
@@ -61,11 +62,14 @@ class WithLimits:
         """Return the question with the prices that follow from what is known now.
 
         Pairs that are ``ruled_out`` [..., alternative, context], which a belief takes to break a limit, cost
-        so much that they are chosen only where nothing else is left.
+        so much that they are chosen only where nothing else is left. So do alternatives of very large tables
+        of which draws say nothing (`not_followed`).
         """
         several = about_limits(belief)
         prices = self.best_within.prices(several.mean, kept_probability(several))[..., None, :]
         penalty = np.broadcast_to(prices, several.mean.shape)
+        if (summarised := not_followed(belief)) is not None:
+            ruled_out = summarised[:, None] | (False if ruled_out is None else ruled_out)
         if ruled_out is not None:
             far = _FAR * max(float(prices.max()), float(np.ptp(several.mean)))
             penalty = np.where(ruled_out & ~ruled_out.all(axis=-2, keepdims=True), far, penalty)
