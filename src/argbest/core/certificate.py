@@ -19,7 +19,7 @@ from argbest.core.belief import (
 )
 from argbest.core.certainty import Certainty
 from argbest.core.decision import of_each_context
-from argbest.core.focused_outcomes import not_followed
+from argbest.core.focused_outcomes import not_drawn
 from argbest.core.limits import NONE, about_limits
 from argbest.core.outcomes import kept_probability
 from argbest.core.question import BEST, HasLimits, InClosedForm, Question, Settled
@@ -221,15 +221,15 @@ class Certificate(Sentences):
             return None
         total = self.of_draws(self._settled.said).sum(axis=0)
         n = total[..., 0, :, :].sum(axis=-2)[..., None, None, :]  # one option is right in every draw
-        found = self._followed(DrawnOptions(*np.moveaxis(total / n, -3, 0)))
+        found = self._drawn(DrawnOptions(*np.moveaxis(total / n, -3, 0)))
         return self.said.options(found) if self.said is not None and offers(self.said, KnowsSome) else found
 
-    def _followed(self, found: DrawnOptions) -> DrawnOptions:
-        """Return the options, of very large tables with alternatives that no draw tells of as no choice.
+    def _drawn(self, found: DrawnOptions) -> DrawnOptions:
+        """Return the options; of very large tables those that no draw tells of are no choice.
 
         Whether these keep the limits is what their means and variances say.
         """
-        out = not_followed(self.belief)
+        out = not_drawn(self.belief)
         if out is None:
             return found
         feasible, loss = found.feasible.copy(), found.loss.copy()

@@ -14,6 +14,7 @@ from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, ndtr
 from argbest.core.belief import Focused, of_selected
+from argbest.core.blocks import drawing_root
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, ratio_of
 from argbest.core.decision import Decision
 from argbest.core.foundations import ROOM, ByFormula, Stack
@@ -33,7 +34,12 @@ class Summary:
     var: Array
     noise: Array
     foremost: IntArray  # the alternatives that are followed, in order
-    given: bool = False  # whether somebody else says which these are: with limits, several beliefs together
+    drawn: BoolArray | None = None  # cells [alternative, context] of joint draws, if somebody else says which
+
+    @property
+    def given(self) -> bool:
+        """Whether somebody else says what is followed: with limits that is the same for several beliefs."""
+        return self.drawn is not None
 
     @cached_property
     def others(self) -> BoolArray:
@@ -107,7 +113,7 @@ class FocusedBelief(CorrelatedAlternatives):
             raise ValueError("an alternative is selected that is not among the foremost of these beliefs.")
         also = np.unique(alternatives)
         if self.summary.given:
-            return self.following(np.union1d(self.foremost, also))
+            return self.following(np.union1d(self.foremost, also), self.summary.drawn)
         return focused(self.prior, self.seen, self.summary.noise, also)
 
     @property
@@ -115,11 +121,15 @@ class FocusedBelief(CorrelatedAlternatives):
         """Whether it says by itself which alternatives it follows."""
         return not self.summary.given
 
-    def following(self, alternatives: IntArray | None) -> "FocusedBelief":
-        """Return the belief that follows these alternatives; None: those foremost by its own means."""
+    def following(self, alternatives: IntArray | None, drawn: BoolArray | None) -> "FocusedBelief":
+        """Return the belief that follows these alternatives and draws these cells of theirs.
+
+        None and None: the alternatives that are foremost by its own means.
+        """
         if self.seen is None:
             raise ValueError("only the belief of one study can follow other alternatives.")
-        return focused(self.prior, self.seen, self.summary.noise, given=alternatives)
+        given = None if alternatives is None or drawn is None else (alternatives, drawn)
+        return focused(self.prior, self.seen, self.summary.noise, given=given)
 
     def cov_with(self, decision: Decision) -> Array:
         """Return the covariance of every cell with the decided one; 0 for those not followed."""
@@ -184,11 +194,13 @@ class FocusedBelief(CorrelatedAlternatives):
         self, inner: AdditiveBelief | None, seen: Seen, shocks: Shocks | None, told: int
     ) -> "FocusedBelief":
         """Return the belief with this one inside, unless somebody else has come to lead, or it is unknown."""
-        given = self.summary.given
-        if inner is not None and (given or np.all(inner.mean.max(axis=0) >= self.summary.best_of_others)):
+        drawn = self.summary.drawn
+        if inner is not None and (
+            drawn is not None or np.all(inner.mean.max(axis=0) >= self.summary.best_of_others)
+        ):
             return replace(self, inner=inner, seen=seen, shocks=shocks)
-        front = np.union1d(self.foremost, [told]) if given else None
-        return focused(self.prior, seen, self.summary.noise, given=front)
+        given = None if drawn is None else (np.union1d(self.foremost, [told]), drawn)
+        return focused(self.prior, seen, self.summary.noise, given=given)
 
     def best_probability(self) -> Array:
         """Return P(each is best) among the foremost; the rest count as never the best."""
@@ -211,8 +223,15 @@ class FocusedBelief(CorrelatedAlternatives):
         return np.maximum(0.0, found - whole.summary.above(_first(selected), delta))
 
     def draw(self, normals: Array) -> Array:
-        """Return joint draws of the foremost; the rest stay at their means."""
+        """Return joint draws of the foremost, or of the cells that are said; the rest stay at their means."""
         draws = np.broadcast_to(self.mean, normals.shape).copy()
+        if self.summary.drawn is not None:
+            k, c = np.nonzero(self.summary.drawn)
+            place, _ = self._place(k)
+            for study in np.ndindex(self.inner.mean.shape[:-2]):
+                root = drawing_root(self.inner.study(study).among(place, c))
+                draws[(slice(None), *study, k, c)] += normals[(slice(None), *study, k, c)] @ root.T
+            return draws
         draws[..., self.foremost, :] = self.inner.draw(normals[..., self.foremost, :])
         return draws
 
@@ -246,11 +265,12 @@ def focused(
     noise: Array,
     also: IntArray | None = None,
     *,
-    given: IntArray | None = None,
+    given: tuple[IntArray, BoolArray] | None = None,
 ) -> FocusedBelief:
     """Return the belief of one study; ``also`` are alternatives to follow in any case.
 
-    If alternatives are ``given`` it follows these, and those that have shown noise which others share.
+    If alternatives are ``given``, with the cells to draw, it follows these, and those that have shown noise
+    which others share.
     """
     solved = seen.solved(prior)
     mean, var = mean_of(prior, seen, solved, noise.shape), variance_of(prior, seen, solved, noise.shape)
@@ -264,10 +284,14 @@ def focused(
     if given is None:
         front = _foremost(mean, var, n, also)
     else:
-        front = given if also is None else np.union1d(given, also)
+        front = given[0] if also is None else np.union1d(given[0], also)
     inner = replace(_exact(prior, seen, solved.form, noise, front), shocks=_among(shocks, front))
     return FocusedBelief(
-        inner, Summary(mean, var, noise, front, given is not None), prior, seen, shocks=shocks
+        inner,
+        Summary(mean, var, noise, front, None if given is None else given[1]),
+        prior,
+        seen,
+        shocks=shocks,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from argbest.core.abilities import offers
+from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
 from argbest.core.belief import Belief, Focused
 from argbest.core.limits import Standing
@@ -20,11 +21,15 @@ from argbest.core.outcomes import Basis, Outcomes
 class FollowsAsTold(Focused, Protocol):
     """A belief about very many alternatives that follows those that it is told to."""
 
-    follows_its_own: bool
-    """Whether it says by itself which alternatives it follows."""
+    @property
+    def follows_its_own(self) -> bool:
+        """Whether it says by itself which alternatives it follows."""
 
-    def following(self, alternatives: IntArray | None) -> Belief:
-        """Return the belief that follows these alternatives; None: those foremost by its own means."""
+    def following(self, alternatives: IntArray | None, drawn: BoolArray | None) -> Belief:
+        """Return the belief that follows these alternatives and draws these cells [alternative, context].
+
+        None and None: the alternatives that are foremost by its own means.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,12 @@ class FocusedOutcomes(Outcomes):
     def foremost(self) -> IntArray:
         """The alternatives that are followed, in order."""
         of_first: IntArray = self.sums[0].foremost  # type: ignore[attr-defined]
+        return of_first
+
+    @property
+    def drawn(self) -> BoolArray:
+        """The cells that joint draws tell of, [alternative, context]; others stay at their means."""
+        of_first: BoolArray = self.sums[0].summary.drawn  # type: ignore[attr-defined]
         return of_first
 
     @property
@@ -54,54 +65,57 @@ class FocusedOutcomes(Outcomes):
         return replace(self, sums=sums)
 
 
+class SaysWhatIsDrawn(Belief, Protocol):
+    """A belief about very many alternatives whose joint draws tell of some cells."""
+
+    @property
+    def drawn(self) -> BoolArray:
+        """These cells, [alternative, context]."""
+
+
 def belief_about(basis: Basis, sums: Sequence[Belief]) -> Belief:
     """Return the belief that questions are asked of; of very many alternatives it follows the foremost."""
     first = sums[0]
     if not offers(first, FollowsAsTold) or first.mean.ndim > 2:
         return basis.belief(sums)
     if len(basis.outcomes) == 1:
-        return basis.belief([first if first.follows_its_own else first.following(None)])
-    front = foremost(Outcomes(tuple(sums), basis), len(first.foremost))
-    return FocusedOutcomes(tuple(each.following(front) for each in sums), basis)  # type: ignore[attr-defined]
+        return basis.belief([first if first.follows_its_own else first.following(None, None)])
+    front, drawn = foremost(Outcomes(tuple(sums), basis), len(first.foremost))
+    return FocusedOutcomes(tuple(each.following(front, drawn) for each in sums), basis)  # type: ignore[attr-defined]
 
 
-def not_followed(belief: Belief) -> BoolArray | None:
-    """Return which alternatives are only summarised, [alternative]; None where all are followed.
+def not_drawn(belief: Belief) -> BoolArray | None:
+    """Return the cells [alternative, context] that joint draws leave at their means; None: there are none.
 
-    Joint draws leave them at their means, so that these say nothing of whether they keep a limit: with limits
-    they are not chosen.
+    Whether these keep a limit no draw tells: with limits they are not chosen.
     """
-    if not offers(belief, Focused):
-        return None
-    found = np.ones(belief.mean.shape[-2], bool)
-    found[belief.foremost] = False
-    return found
+    return ~belief.drawn if offers(belief, SaysWhatIsDrawn) else None
 
 
-def foremost(belief: Outcomes, n: int) -> IntArray:
-    """Return n alternatives that may be the best that keeps all limits, or may be named as a safe choice.
+def foremost(belief: Outcomes, n: int) -> tuple[IntArray, BoolArray]:
+    """Return about n alternatives to follow, and the cells to draw, `DRAWN_JOINTLY` of them.
 
-    Two thirds are those that the fewest standard deviations keep from being the best in some context: max(d,
-    0)/τ behind the leader, plus max(−ζ, 0) of every slack. The leader has the largest mean of those that are
-    likely to keep the limits, or comes nearest to it. The others have the largest `Standing.worth` in some
-    context, or on average.
+    A third of the cells are of alternatives that are the safest on average, a sixth are the safest of their
+    context: they have the largest `Standing.worth`. The others are those that the fewest standard deviations
+    keep from being the best within limits: max(d, 0)/τ behind the leader, plus max(−ζ, 0) of every slack.
+    The leader has the largest mean of those that are likely to keep the limits, or comes nearest to it.
     """
     mean, now = belief.mean, Standing.of(belief)
-    zeta = np.stack(now.zeta)
-    leader = _leaders(mean, now.kept, log_ndtr(zeta).sum(axis=0))
-    every = np.arange(mean.shape[-1])
-    behind = mean[leader, every] - mean
-    spread = np.sqrt(belief.var + belief.var[leader, every])
+    zeta, (k, c) = np.stack(now.zeta), mean.shape
+    leader = _leaders(mean, now.kept, log_ndtr(zeta).sum(axis=0)), np.arange(c)
+    behind, spread = mean[leader] - mean, np.sqrt(belief.var + belief.var[leader])
     ratio = np.divide(behind, spread, out=np.where(behind > 0, np.inf, 0.0), where=spread > 0)
-    distance = (np.maximum(ratio, 0.0) + np.maximum(-zeta, 0.0).sum(axis=0)).min(axis=1)
-    distance[leader] = -1.0
-    likely = np.argsort(distance, kind="stable")
-    worth = np.column_stack([now.worth, now.worth.mean(axis=1)])
-    rank = np.argsort(np.argsort(-worth, axis=0, kind="stable"), axis=0, kind="stable").min(axis=1)
-    safe = np.argsort(rank, kind="stable")[: n // 3]
-    found = np.unique(np.concatenate([leader, safe]))
-    others = likely[~np.isin(likely, found)]
-    return np.union1d(found, others[: max(n - len(found), 0)])
+    distance = np.maximum(ratio, 0.0) + np.maximum(-zeta, 0.0).sum(axis=0)
+    drawn = np.zeros((k, c), bool)
+    drawn[leader] = True
+    drawn[np.argsort(-now.worth.mean(axis=1), kind="stable")[: max(1, DRAWN_JOINTLY // (3 * c))]] = True
+    safest = np.argsort(-now.worth, axis=0, kind="stable")[: max(1, DRAWN_JOINTLY // (6 * c))]
+    np.put_along_axis(drawn, safest, True, axis=0)
+    nearest = np.argsort(np.where(drawn, np.inf, distance), axis=None, kind="stable")
+    drawn.flat[nearest[: max(DRAWN_JOINTLY - int(drawn.sum()), 0)]] = True
+    front = np.flatnonzero(drawn.any(axis=1))
+    others = np.argsort(np.where(drawn.any(axis=1), np.inf, distance.min(axis=1)), kind="stable")
+    return np.union1d(front, others[: max(n - len(front), 0)]), drawn
 
 
 def _leaders(mean: Array, kept: Array, log_kept: Array) -> IntArray:
