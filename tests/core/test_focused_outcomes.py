@@ -7,10 +7,11 @@ from additive_cases import crowd as study
 
 from argbest.core.abilities import offers
 from argbest.core.additive_belief import AdditiveBelief
-from argbest.core.additive_conditioning import conditioned, dense
+from argbest.core.additive_conditioning import conditioned
 from argbest.core.arrays import Array
 from argbest.core.belief import Focused
 from argbest.core.certificate import Certificate
+from argbest.core.conditioning import dense
 from argbest.core.decision import Decision
 from argbest.core.focused_belief import FocusedBelief
 from argbest.core.focused_outcomes import FocusedOutcomes, belief_about, not_drawn

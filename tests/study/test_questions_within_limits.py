@@ -131,7 +131,7 @@ def test_tailoring_is_brute_force_over_the_priced_draws(told: Study) -> None:
     priced = tables(told, 4.0)[:512]
     gain = priced.max(axis=1).mean(axis=-1) - priced.mean(axis=-1).max(axis=-1)
     single = int(tables(told, 4.0).mean(axis=(0, -1)).argmax())
-    of_sets = {(single,): priced[:, single].mean(axis=-1)}
+    of_sets: dict[tuple[int, ...], Array] = {(single,): priced[:, single].mean(axis=-1)}
     for n in (2, 3):  # the best set that begins with the one before
         before = max(of_sets, key=len)
         own = {(*before, k): priced[:, [*before, k]].max(axis=1).mean(axis=-1) for k in range(3)}

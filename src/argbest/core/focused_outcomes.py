@@ -122,4 +122,4 @@ def _leaders(mean: Array, kept: Array, log_kept: Array) -> IntArray:
     """Return the leader of every context, [context]."""
     likely: BoolArray = kept >= 0.5
     among = np.where(likely, mean, -np.inf).argmax(axis=0)
-    return np.where(likely.any(axis=0), among, log_kept.argmax(axis=0))
+    return np.asarray(np.where(likely.any(axis=0), among, log_kept.argmax(axis=0)))

@@ -239,11 +239,10 @@ def _proposed(
     question = setting.question
     refuse_other_questions(policy, question)
     setting = screened(policy, belief, tally, setting)
-    limited = offers(question, HasLimits)
-    leaves_out = limited or question.only_the_best_matter
+    leaves_out = question.only_the_best_matter or offers(question, HasLimits)
     if not (offers(belief, Focused) and follows_the_foremost(policy) and leaves_out):
         return policy.propose(belief, tally, pending, setting, draws, n)
-    if limited:
+    if offers(question, HasLimits):
         setting = replace(setting, question=question.of_some(belief))
     front = belief.foremost
     seen = tally.statistics_alone[front], pending[front], setting.among(front)
