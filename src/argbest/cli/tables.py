@@ -185,9 +185,9 @@ def _chosen(study: "Study", alternatives: tuple[str, ...], contexts: tuple[str, 
 
 
 def _say_changes(study: "Study", before: Any) -> None:
-    from argbest.study.revising import said
+    from argbest.study.revising import changes_in_words
 
-    say(*said(before, study.problem))
+    say(*changes_in_words(before, study.problem))
     if study.n_replications and study.n_queued:
         echo(f"{study.n_queued} replications of new pairs come first: nothing can be inferred about them")
 

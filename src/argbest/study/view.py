@@ -37,7 +37,7 @@ from argbest.study.journal import Journal
 from argbest.study.learning import (
     Knowledge,
     LearningAnew,
-    LearningOfOthers,
+    LearningOfOtherSums,
     Learns,
     integrated_by_seed,
 )
@@ -83,7 +83,7 @@ class Inference:
         """
         own, wanted = self._setting.basis.weights, setting.basis.weights
         places = tuple(own.index(each) if each in own else None for each in wanted)
-        learning = LearningOfOthers(self._model, setting, tuple(tallies), self._learning, places)
+        learning = LearningOfOtherSums(self._model, setting, tuple(tallies), self._learning, places)
         known = problem, self._model, self._seed, setting
         return Inference(*known, tallies, self._ruled_out, learning)
 
@@ -249,7 +249,7 @@ class View:
         if inference is None or not inference.holds(learning, setting):
             known = journal.problem, journal.model, journal.seeds.root, setting
             inference = Inference(*known, tallies, out, learning)
-        in_order = ledger.in_order.as_it_is()
+        in_order = ledger.in_order.as_of_now()
         kept = journal.storage
         return cls(
             definition=definition,
