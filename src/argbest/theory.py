@@ -66,12 +66,10 @@ def optimal_allocation(
     gap is expensive, some 4σ²/gap² replications for each unit of rate, so the closest context may take nearly
     all.
 
-    Args:
-        problem: A problem with known truth and noise.
-        delta: How far below the best another alternative must be to count as wrong; contexts whose best
-            alternatives are tied are refused without it.
-        cost: What a sample of every pair costs, [alternative][context]; the rate is then per unit of cost:
-            with a budget of B the probability of a false selection falls as exp(−B η*/2).
+    Args: problem: A problem with known truth and noise. delta: How far below the best another alternative
+    must be to count as wrong; contexts whose best alternatives are tied are refused without it. cost: What
+    a replication of every pair costs, [alternative][context]; the rate is then per unit of cost: with a
+    budget of B the probability of a false selection falls as exp(−B η*/2).
     """
     share, rate = core.optimal_allocation(
         *_told_apart(problem, delta),
@@ -107,7 +105,7 @@ def expected_pcs(problem: Problem, allocation: object, n: float, *, delta: float
 
     PCS(c) = P(the largest of independent N(F_k, σ_k²/(n p_k)) is right), by quadrature; all tied for the best
     are right. Counts may be fractional. A pair without replications may come out as anything: it is above a
-    sampled one with probability 1/2.
+    simulated one with probability 1/2.
 
     Args:
         problem: A problem with known truth and noise.

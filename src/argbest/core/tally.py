@@ -1,7 +1,7 @@
-"""Tally: count, mean and sum of squared deviations per (alternative, context); all the data can say.
+"""Tally: count, mean and sum of squared deviations per (alternative, context), all that normal data can say.
 
-Where alternatives share random numbers, or rewards are not normal, that is not all: a tally also shows the
-replications themselves, where they are known.
+Where alternatives share random numbers, or rewards are not normal, the values themselves matter, too: a tally
+also gives access to the replications, where they are known.
 """
 
 from dataclasses import dataclass, field, replace
@@ -51,8 +51,8 @@ class Tally:
     def __getitem__(self, index: Any) -> "Tally":
         """Return the entries that an index of the arrays picks: some studies, alternatives or cells.
 
-        Only whole studies can be picked where replications are kept: see `apart`. Earlier runs are those of
-        whole studies.
+        Where replications are kept only whole studies can be picked: see `statistics_alone`. Earlier runs are
+        those of whole studies.
         """
         kept = None if self.replications is None else self.replications[index]
         count = self.count[index]
@@ -60,7 +60,7 @@ class Tally:
         return Tally(count, self.mean[index], self.m2[index], replications=kept, earlier=earlier)
 
     def copy(self) -> "Tally":
-        """Return one that shares no table with this one."""
+        """Return a tally that shares no table with this one."""
         return replace(self, count=self.count.copy(), mean=self.mean.copy(), m2=self.m2.copy())
 
     @property
@@ -207,7 +207,7 @@ def standardisation(tally: Tally) -> Scaling:
 
 
 def standardisation_of_study(tally: Tally) -> Scaling:
-    """Return mean and standard deviation of all observations of a study, [..., 1]: the same for everyone."""
+    """Return mean and standard deviation of all observations of a study, [..., 1], for all alternatives."""
     flat = (*tally.shape[:-2], 1, tally.shape[-2] * tally.shape[-1])
     return standardisation(Tally(tally.count.reshape(flat), tally.mean.reshape(flat), tally.m2.reshape(flat)))
 

@@ -45,7 +45,7 @@ class Independent:
     F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair but
     those set aside; one of these without any is never selected. From a thousand pairs on one will do, with v
     from pairs that have more (`argbest.core.noise.observed_once`). Here every observation moves a
-    hyper-parameter, v, and learning costs no more than conditioning: refit at every sample
+    hyper-parameter, v, and learning costs no more than conditioning: refit at every replication
     (``refit_every=1``). Between refits v is frozen, while means and counts go on. Where alternatives share
     random numbers, their noise is correlated within each context, and means are those of generalised least
     squares; of more than about a thousand alternatives noise counts as independent.
@@ -211,7 +211,7 @@ class Linear:
     under a flat prior where there are as many design contexts as coefficients (two in one dimension).
     With more of them, or on an observation at a new context, ``update`` of the belief is only
     approximate: conditioning weighs observations by their precision, least squares here does not.
-    Refitting costs no more than that: refit at every sample (``refit_every=1``). An alternative without
+    Refitting costs no more than that: refit at every replication (``refit_every=1``). An alternative without
     data, all of whose pairs are set aside, is left alone.
     """
 
