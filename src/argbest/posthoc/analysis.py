@@ -17,9 +17,9 @@ _SPARSE_SHARE = 0.5  # of the contexts: an alternative that was run in fewer is 
 
 
 def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: int = 0) -> dict[str, Any]:
-    """Return all that is told of a study as JSON-ready values; ``n_next`` trials are asked for.
+    """Return the whole analysis of a study as JSON-ready values; ``n_next`` trials are asked for.
 
-    Within ``delta`` of the best counts as right; ``remarks`` are passed on.
+    Within ``delta`` of the best counts as right; ``remarks`` are included as notes.
     """
     certificate, selection = study.certificate(delta), study.selection(equal_within=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")

@@ -199,7 +199,7 @@ def _alternatives(
 
 
 def _contexts(axis: Axis, frame: pd.DataFrame, names: list[str], labels: bool) -> tuple[Located, BoolArray]:
-    """Return the different contexts of the rows, which of them each row has, and whether it has any."""
+    """Return the different contexts of the rows, each row's position among them, and which rows have one."""
     known: dict[object, int] = {}
     rows: list[Axis] = []
     found = np.empty(len(frame), np.int64)

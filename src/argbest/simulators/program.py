@@ -90,7 +90,7 @@ class Program:
                 )
 
     def __call__(self, alternative: Any, context: Any, seed: int) -> Value:
-        """Return the value of one run, or raise a SimulationError that tells all that is known."""
+        """Return the value of one run, or raise a SimulationError that says all that is known."""
         arguments, environment = self._filled(alternative, context, seed)
         for attempt in range(self.retries + 1):
             try:

@@ -1,4 +1,4 @@
-"""From what the user gives as ``storage`` to a storage; and addresses as they may be shown: no password."""
+"""The storage that the user means by ``storage``; and addresses as they may be shown, without passwords."""
 
 import os
 import re
@@ -57,7 +57,7 @@ def open_storage(
 
 @contextmanager
 def opened(where: "str | os.PathLike[str] | Storage | None", *, name: str) -> "Iterator[Storage]":
-    """Yield the storage that ``where`` means; it stays open, but lets go of everything after an exception."""
+    """Yield the storage that ``where`` means; it stays open after the block, but not after an exception."""
     storage = open_storage(where, name=name)
     try:
         yield storage
@@ -126,7 +126,7 @@ def concealed(text: str) -> str:
 
 
 def without_secrets(text: str, url: "URL") -> str:
-    """Return what somebody said about an address with *** in the place of its secrets, however spelt."""
+    """Return a text about an address with *** in the place of its secrets, however they are spelt."""
     spelt = {
         form for secret in _secrets(url) for form in (secret, quote(secret, safe=""), quote_plus(secret))
     }
