@@ -95,10 +95,10 @@ def run(
 def _completed(
     experiment: Experiment, folder: ExperimentFolder | None, processes: int, progress: bool | Progress
 ) -> Frames:
-    """Return the runs that are kept and all that were missing, from this process if there are no others."""
+    """Return the stored runs, and all that were missing, simulated in other processes or in this one."""
     frames = _kept(experiment, folder)
     parts = [part for each in frames for part in missing(experiment, each, folder)]
-    parts.sort(key=lambda part: part.numbers.start)  # so that all contenders get on
+    parts.sort(key=lambda part: part.numbers.start)  # so that all contenders advance alike
 
     def keep(part: Part, runs: pd.DataFrame) -> None:
         if folder is not None:
@@ -174,7 +174,7 @@ def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
     ):
         waiting: dict[Future[pd.DataFrame], Part] = {}
         try:
-            with _undisturbed():  # new processes inherit it, until they are ready for an interruption
+            with _undisturbed():  # new processes inherit this, until they are ready for an interruption
                 for part in parts:
                     waiting[pool.submit(_remote, part)] = part
             while waiting:
@@ -195,7 +195,7 @@ def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
 
 
 def _keep_finished(waiting: dict[Future[pd.DataFrame], Part], keep: Keep) -> None:
-    """Store the parts that are done, and take them off the list."""
+    """Store the parts that are done, and remove them from ``waiting``."""
     for future in [each for each in waiting if each.done()]:
         keep(waiting[future], future.result())
         del waiting[future]
@@ -227,7 +227,7 @@ def _prepare(experiment: Experiment, done: Any, stop: Any) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _shared.update(experiment=experiment, done=done, stop=stop)
     for contender in experiment.contenders:
-        loop.rehearse(experiment, contender)  # loads what is compiled, so that it is nobody's time
+        loop.rehearse(experiment, contender)  # loads compiled code now, so that no part is charged for it
 
 
 def _remote(part: Part) -> pd.DataFrame:
