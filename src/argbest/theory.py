@@ -70,8 +70,8 @@ def optimal_allocation(
         problem: A problem with known truth and noise.
         delta: How far below the best another alternative must be to count as wrong; contexts whose best
             alternatives are tied are refused without it.
-        cost: What a replication of every pair costs, [alternative][context]; the rate is then per unit of cost:
-            with a budget of B the probability of a false selection falls as exp(−B η*/2).
+        cost: What a replication of every pair costs, [alternative][context]; the rate is then per unit of
+            cost: with a budget of B the probability of a false selection falls as exp(−B η*/2).
     """
     share, rate = core.optimal_allocation(
         *_told_apart(problem, delta),

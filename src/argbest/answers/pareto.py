@@ -162,7 +162,7 @@ def _table(
     frame = pd.concat([problem.contexts.frame(c), problem.alternatives.frame(k)], axis=1)
     for goal in goals:
         of_goal = joint.asking(goal=goal, limits=())
-        belief = of_goal.knowledge.belief
+        belief = of_goal.believed
         mean, sd = goal.sign * belief.mean[k, c], np.sqrt(belief.var[k, c])
         low, high = reported_interval(mean, sd, INTERVAL, rate=of_goal.rate)
         middle = reported_mean(mean, sd, rate=of_goal.rate)

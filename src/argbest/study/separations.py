@@ -322,13 +322,13 @@ class Claims(NamedTuple):
         return reached(self.lower.min(axis=0), delta) & self.kept
 
 
-def claims(view: "View", alpha: float | Array, assumed: Assumed) -> Claims:
-    """Return what is certified of the selections; alpha is that of every context, a number or [context].
+def claims(view: "View", alpha: float | Array, assumed: Assumed, selected: IntArray) -> Claims:
+    """Return what is certified of the selections [context]; alpha is that of every context, or [context].
 
     Bounds are inf for the selected alternatives, for pairs that are ruled out and for those that break a
     limit. Where none is selected they are −inf for all others, which may still keep the limits.
     """
-    selected, out = view.choice, view.ruled_out
+    out = view.ruled_out
     none, chosen, here = selected < 0, np.maximum(selected, 0), np.arange(len(selected))
     lower = view.separations.lower(chosen, alpha, assumed.goal).copy()
     for k, c in view.in_order.sorted:
@@ -345,9 +345,19 @@ def claims(view: "View", alpha: float | Array, assumed: Assumed) -> Claims:
 def missing(view: "View", alpha: float | Array, delta: float, assumed: Assumed) -> BoolArray:
     """Return the pairs of which a guarantee needs more replications, [alternative, context].
 
-    In every context that is not certified: the selected alternative and the rivals not yet separated.
+    In every context that is not certified: the selected alternative and the rivals not yet separated. A run
+    asks after every replication, so what is selected is looked up quickly, and once more where all would be
+    certified.
     """
-    certified, selected = claims(view, alpha, assumed), view.choice
+    pairs = _missing(view, alpha, delta, assumed, view.fitted_choice)
+    return pairs if pairs.any() else _missing(view, alpha, delta, assumed, view.choice)
+
+
+def _missing(
+    view: "View", alpha: float | Array, delta: float, assumed: Assumed, selected: IntArray
+) -> BoolArray:
+    """Return those that a guarantee of the selected alternatives [context] needs."""
+    certified = claims(view, alpha, assumed, selected)
     rivals = ~reached(certified.lower, delta)
     chosen, here = np.maximum(selected, 0), np.arange(view.problem.n_contexts)
     rivals[chosen, here] |= (selected >= 0) & (rivals.any(axis=0) | ~certified.kept)

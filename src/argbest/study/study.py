@@ -990,15 +990,18 @@ class Study:
             indexed: Whether the contexts are the index, as in `predict_proba`, instead of columns, as in
                 `selection`.
         """
-        zone = self.indifference()
+        zone, averaged = self.indifference(), flag("integrate", integrate)
 
         def frame_of(some: predicting.Prediction) -> "pd.DataFrame":
-            responses = frames.of_responses(self.view(), lambda each: predicting.model_at(each, some.rows))
+            def belief_of(view: View) -> Belief:
+                return predicting.believed_at(view, some.rows, integrate=averaged)
+
+            responses = frames.of_responses(self.view(), belief_of)
             frame = frames.of_selection(self.problem, *some, zone, rate=self.rate, responses=responses)
             frame["extrapolated"] = self.problem.contexts.outside(some.rows, self.problem.bounds)
             return frame
 
-        frame = predicting.predicted(self.view(), contexts, frame_of, integrate=flag("integrate", integrate))
+        frame = predicting.predicted(self.view(), contexts, frame_of, integrate=averaged)
         frame = frame.reset_index(drop=True)
         return frames.indexed_by_context(frame) if flag("indexed", indexed) else frame
 
