@@ -178,7 +178,7 @@ def _json(text: str, shape: str) -> Any:
 
 
 def _chosen(study: "Study", alternatives: tuple[str, ...], contexts: tuple[str, ...]) -> dict[str, Any]:
-    """Return rows of a study by the words of `Study.retire`."""
+    """Return the named rows of a study, as `Study.retire` takes them."""
     problem = study.problem
     pairs = ((problem.alternatives, alternatives), (problem.contexts, contexts))
     return {axis.kind: [_row(axis, text) for text in texts] for axis, texts in pairs if texts}
