@@ -198,7 +198,7 @@ def forecast(
 
 
 def _known(problem: Problem) -> tuple[Array, Array]:
-    """Return the truth, larger being better, and the variance of an observation."""
+    """Return the truth, larger being better, and the variance of a replication."""
     truth, noise_sd = problem.goal_truth, problem.goal_noise_sd
     if truth is None or noise_sd is None:
         missing = "truth" if truth is None else "noise_sd"

@@ -178,7 +178,7 @@ def test_too_few_observations_are_refused() -> None:
     with pytest.raises(InputError, match="alternative 1 and design context 3 .*has 1 obs.*needs 2 or more"):
         propose(TSPlus(), tally, where)
     tally.count[1, 1] = 1
-    with pytest.raises(InputError, match=r"TS needs more than 2 observations .*contexts \[1, 3\]"):
+    with pytest.raises(InputError, match=r"TS needs more than 2 replications .*contexts \[1, 3\]"):
         propose(TS(), tally, where)
     tally.count[1, 1] = 0
     with pytest.raises(InputError, match="alternative 1 and design context 1 .*has 0 obs"):

@@ -45,7 +45,7 @@ def _own_members(thing: object) -> dict[str, Any]:
 
 
 class RefitsByGrowth(Protocol):
-    """A model whose fits are expensive: it learns again when the observations have grown by this share."""
+    """A model whose fits are expensive: it learns again when the replications have grown by this share."""
 
     refit_growth: float
 
@@ -58,6 +58,6 @@ class LearnsFromOthers(Protocol):
 
 
 class LendsNoise(Protocol):
-    """A model without `LearnsFromOthers` that needs one observation of most pairs of a large table."""
+    """A model without `LearnsFromOthers` that needs one replication of most pairs of a large table."""
 
     lends_noise: bool

@@ -1,7 +1,7 @@
 """The belief of the additive GP: prior covariances by formula or structure, and rows for what data explain.
 
 Cov(f_i, f_j | data) = (covariance under the foundation) − Σ_r w_r(i) w_r(j). Where the foundation is the
-prior there is a row w for every observed cell; every later observation adds one. No table of all cells
+prior there is a row w for every observed cell; every later replication adds one. No table of all cells
 against all cells is ever made.
 """
 
@@ -271,7 +271,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         return self._with_rows(seen.rows(self), shocks=seen.shocks, later=None)
 
     def _learned(self, column: Array, weight: Array, surprise: Array, **changes: Any) -> "AdditiveBelief":
-        """Return the update by an observation that covaries with the cells as ``column`` says."""
+        """Return the update by a replication that covaries with the cells as ``column`` says."""
         surprise = surprise * weight
         row = (column * np.sqrt(weight)[..., None, None])[..., None, :, :]
         return self._with_rows(row, mean=self.mean + column * surprise[..., None, None], **changes)

@@ -75,7 +75,7 @@ def squared_misses(prior: AdditivePrior, tally: Tally, belief: Expected) -> Arra
     """Return E(Ȳ − f)² of every cell [..., alternative, context], 0 where nothing was observed.
 
     With names and a single context it is NaN where a pair was observed once and others show its noise: its f
-    is then known almost from that observation alone, which says nothing of how far they are apart.
+    is then known almost from that replication alone, which says nothing of how far they are apart.
     """
     squares = np.where(tally.count > 0, (tally.mean - belief.mean) ** 2 + belief.var, 0.0)
     unrelated = prior.alternatives is None and tally.shape[-1] == 1

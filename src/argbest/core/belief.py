@@ -29,11 +29,11 @@ class Belief(certainty.Certainty, Protocol):
 
     @property
     def var(self) -> Array:
-        """Posterior variance of the mean reward, without observation noise."""
+        """Posterior variance of the mean reward, without the noise of replications."""
 
     @property
     def noise(self) -> Array:
-        """Variance of one observation."""
+        """Variance of one replication."""
 
     @property
     def own_cov(self) -> Array | None:

@@ -2,7 +2,7 @@
 
 ζ and ψ are those of Algorithm 1 (Cakmak, Gao and Zhou), η that of their Theorem 1: the only copies. Arrays
 are [..., alternative, context] and larger is better. An allocation p holds the share of all replications that
-each pair gets; all shares together sum to 1. ``noise`` is the variance of one observation.
+each pair gets; all shares together sum to 1. ``noise`` is the variance of one replication.
 """
 
 from typing import NamedTuple
@@ -223,7 +223,7 @@ def _with_least_noise(noise: Array) -> Array:
     if not np.all(largest_noise > 0):
         raise InputError(
             "no pair has any noise, so there is nothing to allocate: one replication of each is enough. "
-            "Give the variance of an observation."
+            "Give the variance of a replication."
         )
     return np.asarray(np.maximum(noise, _LEAST_NOISE * largest_noise))
 

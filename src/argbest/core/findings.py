@@ -32,7 +32,7 @@ class Findings:
     """What a model has learned of one study, in the squared unit of the rewards."""
 
     outline: str  # a sentence on what the model is like, empty where its parts say it
-    noise: Array  # [alternative, context], or broadcastable to it: variance of one observation
+    noise: Array  # [alternative, context], or broadcastable to it: variance of one replication
     kernel: str = "matern52"
     variation: dict[str, float] | None = None  # by part
     curves: Array | None = None  # [alternative]: variation over the contexts, where nothing is shared

@@ -83,7 +83,7 @@ class FocusedBelief(CorrelatedAlternatives):
 
     @property
     def noise(self) -> Array:
-        """Variance of one observation."""
+        """Variance of one replication."""
         return self._with_foremost(self.summary.noise, self.inner.noise)
 
     @property

@@ -1,4 +1,4 @@
-"""The covariances that an additive belief starts from, before later observations: by formula or structure."""
+"""The covariances that an additive belief starts from, before later replications: by formula or structure."""
 
 import threading
 from dataclasses import dataclass

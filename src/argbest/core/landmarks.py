@@ -148,7 +148,7 @@ _CALLS = 2e7  # operations that the calls of structured algebra cost, however sm
 
 
 def structured(count: IntArray, *, names: bool) -> bool:
-    """Return whether cells [alternative, context] with observations are better represented by structure.
+    """Return whether cells [alternative, context] with replications are better represented by structure.
 
     With names it is exact, and used where it is cheaper. With coordinates features carry what alternatives
     have in common and their number is limited: used where the dense form would take too long.

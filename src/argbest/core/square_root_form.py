@@ -1,17 +1,17 @@
 """The square-root form: posteriors and evidences of cells with a normal prior, by a matrix without jitter.
 
-The prior of n cells has the covariance K. N observations of a cell with noise of variance σ² have the mean
+The prior of n cells has the covariance K. N replications of a cell with noise of variance σ² have the mean
 Ȳ; the precision of these means is D = diag(N/σ²). Then
 
     B = I + D½ K D½ = L Lᵀ,   A = D½ B⁻¹ D½.
 
-A is (K + D⁻¹)⁻¹ of the observed cells; a cell without observations has rows of zeros and needs no special
+A is (K + D⁻¹)⁻¹ of the observed cells; a cell without replications has rows of zeros and needs no special
 care. No eigenvalue of B is below 1, so Cholesky's factor L always exists. About a known mean m
 
     mean m + K A (Ȳ − m),   covariance K − K A K = K − wᵀw with w = L⁻¹ D½ K,
     log evidence −½ [Σ N log 2πσ² + log|B| + Σ W/σ² + (Ȳ − m)ᵀ A (Ȳ − m)],
 
-W being the squared deviations of the observations of a cell from their mean. Where alternatives share noise
+W being the squared deviations of the replications of a cell from their mean. Where alternatives share noise
 D has blocks, and D½ is R S⁻¹ (`argbest.core.common_noise`).
 
 Every posterior and every evidence in this package is computed in this form. It is written here twice: in

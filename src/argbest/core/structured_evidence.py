@@ -52,7 +52,7 @@ class ObservedTable(NamedTuple):
 def prepare(
     alternatives: Coordinates | None, separation: Array, tally: Tally, noise: Array, n_sources: int = 0
 ) -> ObservedTable:
-    """Return the data of one study, without rows and columns that have no observations."""
+    """Return the data of one study, without rows and columns that have no replications."""
     seen = tally.count > 0
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
     table = np.ix_(rows, columns)

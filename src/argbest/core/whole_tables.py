@@ -2,7 +2,7 @@
 
 With g a draw from the prior, x the observed cells and ε a draw of their noise,
 g − K_·x (K_xx + N)⁻¹ (g_x + ε) has the covariance of the posterior: the draw is corrected by
-what observations of it would have taught. No table of all cells against all cells is made.
+what replications of it would have taught. No table of all cells against all cells is made.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class ConditionedOn(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """One observation that was taken in later: Σ_j weight_j f_j of a context, with noise."""
+    """A value with noise that was taken in later: of Σ_j weight_j f_j in a context."""
 
     alternative: IntArray  # [..., j]
     context: IntArray  # [...]
@@ -99,7 +99,7 @@ def corrected(draws: Array, past: ConditionedOn, rows: Array, numbers: np.random
 
 
 def corrected_by_one(draws: Array, seen: Observation, row: Array, numbers: np.random.Generator) -> Array:
-    """Return draws as one more observation corrects them; ``row`` [alternative, context] is what it took.
+    """Return draws as one more value corrects them; ``row`` [alternative, context] is what it took.
 
     The row is v / √(s + σ²), v the covariances with the observed sum and s its variance: its entry for the
     sum itself is a = s / √(s + σ²), hence s + σ² = (a/2 + √(a²/4 + σ²))².

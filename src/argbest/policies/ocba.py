@@ -79,7 +79,7 @@ class ByTally(OneByOne):
 def sampled(tally: Tally, pending: IntArray, setting: Setting) -> tuple[CellBelief, IntArray]:
     """Return N(Ȳ, v/N) for every pair with v its sample variance, and the trials under way that matter.
 
-    Two observations are needed of every pair that is neither set aside nor `observed_once`. One set aside
+    Two replications are needed of every pair that is neither set aside nor `observed_once`. One set aside
     counts as known, with variance 0, and its trials do not matter; if it was never observed it takes no part:
     its mean is −∞.
     """
@@ -103,7 +103,7 @@ class OCBA(ByTally):
     The alternative that lags most behind the OCBA ratios of its sample statistics, one context only.
 
     Chen, Lin, Yücesan and Chick (2000), one replication at a time: the largest (n + 1) r_k − N_k. Ties go to
-    the first alternative. Works from the tally, whatever the model; needs two observations of every
+    the first alternative. Works from the tally, whatever the model; needs two replications of every
     alternative that is not set aside. n and the ratios r are over those; see `ocba_ratios` for costs.
     """
 
@@ -169,7 +169,7 @@ class COCBA(ByTally):
     Z(k, c) = (Ȳ_b − Ȳ_k)² / (v_b/p_b + v_k/p_k) is smallest at (k, c); simulate (b, c) there if
     p_b²/v_b < Σ_{k≠b} p_k²/v_k, else (k, c). With V = v/N these are ζ/n, and ψ1 < ψ2 up to n²: GP-C-OCBA's
     rule on the independent normal belief. Ties go to the first pair, alternative by alternative. Works from
-    the tally, whatever the model; needs two observations of every pair that is not set aside. Costs enter as
+    the tally, whatever the model; needs two replications of every pair that is not set aside. Costs enter as
     in GP-C-OCBA: the balance is of κp²/v with κ the cost of a replication.
     """
 
@@ -197,7 +197,7 @@ class DSCO(ByTally):
     Li, Lam, Liang and Peng (2020), with sample statistics in place of known variances:
     value(k, c) = min over c' and k' ≠ b(c') of (Ȳ_b − Ȳ_k')² / (v_b/Ñ_b + v_k'/Ñ_k'), Ñ = N with 1 more at
     (k, c). Ties go to the first pair, alternative by alternative. Works from the tally, whatever the model;
-    needs two observations of every pair that is not set aside. Contexts that may not be simulated now do not
+    needs two replications of every pair that is not set aside. Contexts that may not be simulated now do not
     enter the minimum, and pairs set aside count as known.
 
     Where replications differ in cost, what the same money buys is compared, (least cost)/cost replications in

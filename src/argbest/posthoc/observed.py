@@ -1,4 +1,4 @@
-"""Runs made elsewhere, a row each, as observations of a problem."""
+"""Runs made elsewhere, a row each, as replications of a problem."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -120,7 +120,7 @@ def observe(
     simulate: Simulate | None = None,
     name: str = "runs",
 ) -> Observed:
-    """Return the runs in a frame, a row each, as observations of a problem.
+    """Return the runs in a frame, a row each, as replications of a problem.
 
     ``value`` names the column of the rewards, or a list of columns, one for each response. Without it these
     are the responses that ``goal`` and ``limits`` name, or the column ``value`` if they name none.

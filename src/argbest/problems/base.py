@@ -771,7 +771,7 @@ def _column(frame: "pd.DataFrame", name: str) -> Array:
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
         raise InputError(
-            f"row {bad[0]} of the frame has {name} {frame[name].iloc[bad[0]]!r}; an observation must be a "
+            f"row {bad[0]} of the frame has {name} {frame[name].iloc[bad[0]]!r}; a replication must be a "
             "finite number. Drop the row or correct it."
         )
     return numbers

@@ -100,7 +100,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class Refit:
-    """Hyper-parameters were learned from the first ``n_records`` observations told."""
+    """Hyper-parameters were learned from the first ``n_records`` results told."""
 
     n_records: int  # trials whose values they rest on
     n_observations: int  # replications in them
@@ -109,7 +109,7 @@ class Refit:
 
 @dataclass(frozen=True)
 class Begun:
-    """The policy fixed what it fixes once, from the first ``n_records`` observations told."""
+    """The policy fixed what it fixes once, from the first ``n_records`` results told."""
 
     n_records: int  # trials whose values it rests on
 

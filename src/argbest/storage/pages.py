@@ -68,7 +68,7 @@ class Summed(Storage, Protocol):
 
 
 # Sums that show whether a row was changed, by the names of the columns that are multiplied: of trials and of
-# observations. The last one shows whether two values have changed places.
+# replications. The last one shows whether two values have changed places.
 SUMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "asked": ((), ("alternative",), ("context",), ("replication",)),
     "told": ((), ("n",), ("m2",), ("mean",), ("trial", "mean")),
