@@ -134,12 +134,12 @@ def _doubts(view: "View") -> Doubts:
     for limit, slack, how in followed:
         foremost = _near_the_bound(standing, slack, view.choice)
         lead = np.min(np.abs(_of_both(slack.mean, foremost)), axis=0)
-        of_sum, said = view.sums[how.sum], f"the limit '{limit}': "
+        of_sum, of_limit = view.sums[how.sum], f"the limit '{limit}': "
         scarce = np.zeros(len(own), bool)
         if of_sum.rate or is_rate(of_sum.tally):
             share = min(abs(how.constant), 1.0)
             scarce = _scarce_at(share, of_sum.belief, of_sum.tally, foremost)
-        parts.append(_doubts_of(of_sum, checks[how.sum], foremost, lead, own, said, scarce))
+        parts.append(_doubts_of(of_sum, checks[how.sum], foremost, lead, own, of_limit, scarce))
     reasons = tuple(next(filter(None, each), "") for each in zip(*(p.reasons for p in parts), strict=True))
     misfit, few, rare, silent = (
         np.any([getattr(part, name) for part in parts], axis=0)
@@ -177,8 +177,8 @@ def _doubts_of(
     elif by_neighbours is None and not tally.m2.any():
         silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _CHANCE_OF_MISSING
     found = misfit, few, rare, silent
-    said = _reasons(view, check, found, scarce, foremost, shown, worth)
-    return Doubts(check, own, *found, tuple(f"{of}{each}" if each else "" for each in said))
+    reasons = _reasons(view, check, found, scarce, foremost, shown, worth)
+    return Doubts(check, own, *found, tuple(f"{of}{each}" if each else "" for each in reasons))
 
 
 def _scarce_at(share: float, belief: Belief, tally: Tally, foremost: IntArray) -> BoolArray:

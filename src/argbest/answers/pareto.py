@@ -61,16 +61,16 @@ class ParetoAnswer(Answer):
     def details(self) -> list[str]:
         """Return, in words, the alternatives named in each context, what does not count, and doubts."""
         labels = self.view.problem.contexts.labels
-        said = [
+        lines = [
             f"in context {label}: {first_of(list(map(str, named)), _SHOWN) or 'no answer'}"
             for label, named in list(zip(labels, self.choice, strict=True))[:_SHOWN]
         ]
         if len(labels) > _SHOWN:
-            said.append(f"… and {len(labels) - _SHOWN} more contexts (see `choice`)")
+            lines.append(f"… and {len(labels) - _SHOWN} more contexts (see `choice`)")
         if self.view.problem.limits:
             kept = " and ".join(map(str, self.view.problem.limits))
-            said.append(f"whether an alternative keeps {kept} is not looked at")
-        return [*said, self.note] if self.note else said
+            lines.append(f"whether an alternative keeps {kept} is not looked at")
+        return [*lines, self.note] if self.note else lines
 
     def sentences(self) -> list[str]:
         """Return what is named, by what rule, and how sure that is."""

@@ -65,7 +65,7 @@ class PopulationCheck(Sentences):
 
     def __str__(self) -> str:
         right, loss = self.p_right, self.expected_loss
-        said = [
+        sentences = [
             f"{self.n:,} people never seen ({self.source}): P(right) {chance(right.mean)} ± {right.se:.3f}, "
             f"expected loss {number(loss.mean, 2)} ± {number(loss.se, 1)}",
             f"the people of the study: P(right) {chance(self.own_p_right)}, expected loss "
@@ -73,10 +73,10 @@ class PopulationCheck(Sentences):
             "Both are what the model says, without a simulation. ± is one standard error of drawing people.",
         ]
         if self.n_extrapolated:
-            said.append(
+            sentences.append(
                 f"{self.n_extrapolated:,} of them are outside the range of the study's people in some column."
             )
-        return "\n".join(said)
+        return "\n".join(sentences)
 
 
 def check(view: "View", n: object, people: object = None) -> PopulationCheck:

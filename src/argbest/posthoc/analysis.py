@@ -79,11 +79,11 @@ def notes(study: Study) -> list[str]:
     count, who = study.tally.count, study.problem.population
     far = normality.of_study(study.view())
     if who is not None and who.source == RUNS:  # that pairs were never run, or once, is as it should be
-        said = (
+        note = (
             f"{who.n:,} contexts that hardly repeat are taken for a population: noise is how far runs are "
             "from what their neighbours say."
         )
-        return [said, *people.left_within_groups(study.view()), *([] if far is None else [far])]
+        return [note, *people.left_within_groups(study.view()), *([] if far is None else [far])]
     found = []
     never, once = int(np.sum(count == 0)), int(np.sum(count == 1))
     if never:

@@ -170,8 +170,8 @@ def observe(
     )  # fmt: skip
     _refuse_impossible(problem, found, rows, told)
     dropped = len(frame) - len(kept)
-    said = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
-    notes = *([said] if dropped else []), *where[0].notes, *where[1].notes
+    left_out = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
+    notes = *([left_out] if dropped else []), *where[0].notes, *where[1].notes
     place = where[0].position, where[1].position
     number = None if replication is None else _numbers(kept[replication], place, rows)
     return Observed(problem, *place, told, number, notes)

@@ -152,8 +152,8 @@ class Program:
         """Return the program as JSON-ready values."""
         environment = None if self.environment is None else dict(self.environment)
         named = {} if self.responses is None else {"responses": list(self.responses)}
-        said = {name: value for name, value in asdict(self).items() if name != "responses"}
-        return said | {"command": list(self.command), "environment": environment} | named
+        options = {name: value for name, value in asdict(self).items() if name != "responses"}
+        return options | {"command": list(self.command), "environment": environment} | named
 
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any]) -> "Program":
