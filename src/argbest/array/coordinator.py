@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from argbest import files, simulators
-from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe, say
+from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe, refuse_server, say
 from argbest.errors import ArgbestError, InputError, StorageError
 from argbest.simulators.calling import Job, Outcome, reason
 from argbest.storage.base import Revised
@@ -390,10 +390,7 @@ def _n_events(path: Path, name: str) -> int:
 @contextmanager
 def taken(storage: str, name: str = "study") -> Iterator[WorkingCopy]:
     """Yield a working copy of a study's file; it is put back however the work ends."""
-    if "://" in storage:
-        raise InputError(
-            "a study on a database server needs no shared folder; run `argbest worker` in every task."
-        )
+    refuse_server(storage)
     with _place_for_a_copy() as folder:
         copy = WorkingCopy(Path(storage).absolute(), folder, name)
         try:

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from argbest import files, trust
 from argbest.checks import finite, flag, one_of, shown, unicode, whole
-from argbest.errors import ArgbestError, Notice, StorageError
+from argbest.errors import ArgbestError, InputError, Notice, StorageError
 from argbest.simulators.calling import Job, Outcome, checked
 from argbest.storage.base import Worker
 
@@ -316,6 +316,14 @@ class Folder:
             trouble = StorageError(f"{brief}. Make it again with `argbest submit`, or make room in it.")
             trouble.transient, trouble.brief = True, brief
             raise trouble from error
+
+
+def refuse_server(storage: str) -> None:
+    """Refuse a study on a database server, which every task reaches without a shared folder."""
+    if "://" in storage:
+        raise InputError(
+            "a study on a database server needs no shared folder; run `argbest worker` in every task."
+        )
 
 
 def say(words: str) -> None:

@@ -372,14 +372,12 @@ def submit(file: Path, system: str, tasks: int, storage: str | None, shared: boo
 
     The tasks share only the folder FILE.array. A study that already exists is continued.
     """
+    from argbest.array.folder import refuse_server
     from argbest.array.tasks import Script
     from argbest.study.study import Study
 
     described, where = _described(file, storage)
-    if "://" in where:
-        raise InputError(
-            "a study on a database server needs no shared folder; run `argbest worker` in every task."
-        )
+    refuse_server(where)
     if described.problem.simulate is None or not {"budget", "seconds"} & {*described.run}:
         raise InputError(f"{file.name} needs a [simulator] and, under [run], a budget or seconds.")
     if Path(where).exists():

@@ -41,6 +41,7 @@ class Part(NamedTuple):
 
 
 Keep = Callable[[Part, pd.DataFrame], None]
+Report = Callable[[int], None]  # takes how many replications are done
 Frames = dict[str, list[pd.DataFrame]]
 
 
@@ -108,9 +109,9 @@ def _completed(
     total = experiment.replications * sum(len(part.numbers) for part in parts)
     with reporter(progress, max(total, 1)) as report:
         if processes and parts:
-            _together(experiment, parts, keep, report, processes)
+            _together(experiment, parts, keep, lambda done: report(done, total), processes)
         else:
-            _serially(experiment, parts, keep, report)
+            _serially(experiment, parts, keep, lambda done: report(done, total))
     return frames
 
 
@@ -151,21 +152,21 @@ def _kept(experiment: Experiment, folder: ExperimentFolder | None) -> Frames:
     return {label: [folder.read(label, part, looks) for part in folder.finished(label)] for label in labels}
 
 
-def _serially(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Progress) -> None:
-    total, done = experiment.replications * sum(len(part.numbers) for part in parts), 0
+def _serially(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Report) -> None:
+    """Run the parts one after the other in this process."""
+    done = 0
 
     def tick(replications: int) -> None:
         nonlocal done
         done += replications
-        report(done, total)
+        report(done)
 
     for part in parts:
         keep(part, run_part(experiment, part, tick))
 
 
-def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Progress, jobs: int) -> None:
+def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Report, jobs: int) -> None:
     """Run the parts in other processes; on an error or an interruption keep what is finished."""
-    total = experiment.replications * sum(len(part.numbers) for part in parts)
     context = multiprocessing.get_context("spawn")
     done, stop = context.Value("q", 0), context.Event()
     with (
@@ -180,7 +181,7 @@ def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
             while waiting:
                 wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
                 _keep_finished(waiting, keep)
-                report(done.value, total)
+                report(done.value)
         except BaseException as error:
             stop.set()
             try:
