@@ -445,7 +445,7 @@ def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str
 
 
 def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[str, Any]:
-    """Return the parts of an answer with a rule: its value, what it loses against the table, where it is wrong."""
+    """Return the parts of an answer with a rule: its value, its loss against the table, where it is wrong."""
     problem, shares = view.problem, bound.contexts.shares
     tree = bound.tree(certificate.known)
     rule = rules.ChosenRule(tree, problem.alternatives, problem.contexts)
