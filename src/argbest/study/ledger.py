@@ -66,7 +66,7 @@ def enlarged(table: AnyArray, shape: tuple[int, int]) -> AnyArray:
 
 
 class OutcomeTally:
-    """The tally of one outcome: a weighed sum of the responses, larger being better.
+    """The tally of one outcome: a weighted sum of the responses, larger being better.
 
     Its tables change with every value told, and its replications are those of the store.
     """
