@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from argbest.checks import entries, not_negative, real, shown, truth
+from argbest.core.abilities import offers
 from argbest.core.goals import checked_names
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
@@ -79,10 +80,16 @@ def evaluate(simulate: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcome]
     return [outcomes[i] for i in range(len(jobs))]
 
 
+class AdaptsToSharedSeeds(Protocol):
+    """A simulator that uses seeds in another way where alternatives share them."""
+
+    def with_shared_seeds(self) -> Any:
+        """Return the simulator to use there."""
+
+
 def for_shared_seeds(simulate: Any) -> Any:
     """Return the simulator to use where alternatives share seeds: itself, unless it offers another one."""
-    other = getattr(simulate, "with_shared_seeds", None)
-    return simulate if other is None else other()
+    return simulate.with_shared_seeds() if offers(simulate, AdaptsToSharedSeeds) else simulate
 
 
 def value_of(given: object) -> Value:

@@ -10,14 +10,12 @@ from urllib.parse import quote, quote_plus
 from argbest import plugins
 from argbest.core.abilities import offers
 from argbest.errors import InputError, StorageError
-from argbest.storage.base import ListsStudies
+from argbest.storage.base import ListsStudies, Storage
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
-    from argbest.storage.base import Plain, Storage
-
-_METHODS = ("create", "definition", "since", "exclusive", "greet", "workers", "close")
+    from argbest.storage.base import Plain
 
 
 def open_storage(
@@ -47,11 +45,12 @@ def open_storage(
                 raise
             raise StorageError("databases need SQLAlchemy 2: pip install 'sqlalchemy>=2.0.30'") from error
         return SQLStorage(where, name=name)
-    if all(callable(getattr(where, method, None)) for method in _METHODS):
+    if offers(where, Storage):
         return where
+    methods = [name for name in vars(Storage) if not name.startswith("_")]
     raise InputError(
         f"storage={where!r} is not a storage. Give None (memory), a file name, a database URL, or an object "
-        f"with the methods {', '.join(_METHODS)}."
+        f"with the methods {', '.join(methods)}."
     )
 
 
