@@ -341,13 +341,3 @@ def test_rates_that_are_known_stay_where_they_are() -> None:
     found = binomial.as_rates(draws, np.array([0.25, 0.45]), np.array([0.0, 0.01]))
     assert found[:, 0].tolist() == [0.25, 0.25]
     assert np.all(np.diff(found[:, 1]) > 0)
-
-
-def test_a_side_tells_rates_from_other_responses() -> None:
-    count = np.full((2, 2), 2)
-    ones = np.array([[0.0, 0.5], [0.0, 1.0]])
-    squares = np.array([[0.0, 0.5], [0.0, 0.0]])
-    assert binomial.side(Tally(count, ones, squares)) == 1
-    assert binomial.side(Tally(count, -ones, squares)) == -1
-    assert binomial.side(Tally(count, np.zeros((2, 2)), np.zeros((2, 2)))) == 1
-    assert binomial.side(Tally(count, ones + 0.1, squares)) == 0

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray, betaincinv, ndtr
+from argbest.core.arrays import Array, BoolArray, betaincinv, ndtr
 from argbest.core.integration import latin
 from argbest.core.tally import Tally
 
@@ -53,12 +53,6 @@ def without_events(tally: Tally) -> BoolArray:
     equal = [np.all(none | (tally.mean == value), axis=axes) for value in (-1.0, 0.0, 1.0)]
     constant = np.all(tally.m2 == 0.0, axis=axes) & ~none.all(axis=axes)
     return np.asarray(np.any(equal, axis=0) & constant)
-
-
-def side(tally: Tally) -> IntArray:
-    """Return [...] 1 where a study has seen 0 and 1 alone, −1 where 0 and −1 (turned round), 0 elsewhere."""
-    turned = np.any(tally.mean < 0, axis=(-2, -1))
-    return np.where(is_rate(tally) | without_events(tally), np.where(turned, -1, 1), 0)
 
 
 def trials_of(mean: Array, var: Array) -> Array:

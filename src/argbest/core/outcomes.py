@@ -83,6 +83,11 @@ class Basis:
         """Return whether a limit is on the sum of this place."""
         return any(each.sum == place for each in self.outcomes[1:])
 
+    def side(self, place: int) -> int:
+        """Return 1 if the sum of this place has no negative weight, −1 if no positive one, 0 otherwise."""
+        own = self.weights[place]
+        return 1 if min(own) >= 0 else -1 if max(own) <= 0 else 0
+
     @property
     def n_sums(self) -> int:
         """How many sums are learned about."""

@@ -9,9 +9,9 @@ import numpy as np
 from argbest.core.abilities import LearnsFromOthers, LendsNoise, RefitsByGrowth, offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, Focused
-from argbest.core.binomial import side
 from argbest.core.certificate import Mixture
 from argbest.core.findings import Findings
+from argbest.core.noise import taken_for_rate
 from argbest.core.outcomes import Outcomes, SharedNoise
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
@@ -316,7 +316,10 @@ def _joined(
     if len(basis.outcomes) == 1:
         return mixtures[0]
 
-    sides = tuple(int(side(part.tally)) if basis.limited(i) else 0 for i, part in enumerate(parts))
+    sides = tuple(
+        basis.side(i) if basis.limited(i) and taken_for_rate(part.tally) else 0
+        for i, part in enumerate(parts)
+    )
 
     def condition(some: slice) -> Belief:
         belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared, sides=sides)
