@@ -61,13 +61,15 @@ def _of_open(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:
     selection = study.selection()
     open_ = np.flatnonzero((selection["state"] == OPEN).to_numpy())
     worst = int(open_[np.argmin(selection["p_best"].to_numpy(float)[open_])])
-    where = "" if len(selection) == 1 else f" at {_contexts(study)[worst]}"
-    least = f"P {chance(float(selection['p_best'].iloc[worst]))}{where}"
+    least = f"P(best) {chance(float(selection['p_best'].iloc[worst]))}"
+    if len(selection) > 1:
+        least = f"{_contexts(study)[worst]} is least sure ({least})"
+        least = f"{least[0].upper()}{least[1:]}"
     found = (
         forecasting.foreseen(study.view(), LEVEL, worst=True, delta=study.indifference()) if ahead else None
     )
     if found is None or not found.replications:
-        return NextStep(f"{least}: still open. Simulate on.", commands.simulate(2 * study.n_replications))
+        return NextStep(f"{least}. Simulate on:", commands.simulate(2 * study.n_replications))
     goal = "it" if len(open_) == 1 else f"all {len(open_)} open contexts"
     if np.isinf(found.replications):
         words = f"{least}: it may take more than {found.horizon:,} more replications to settle {goal}."
@@ -89,7 +91,7 @@ def _of_answer(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:
     least = f"P(right) {chance(found.p_right)}"
     halving = found.halving if ahead else None
     if halving is None or halving.plain is None:
-        return NextStep(f"{least}: still open. Simulate on.", commands.simulate(2 * study.n_replications))
+        return NextStep(f"{least}: open. Simulate on:", commands.simulate(2 * study.n_replications))
     more = forecasting.rounded(halving.replications)
     words = f"{least}: about {more} more replications halve the expected loss."
     total = study.n_replications + max(_round(halving.replications), _LEAST_MORE)
