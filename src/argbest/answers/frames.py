@@ -142,7 +142,7 @@ def selection(view: "View", delta: float) -> pd.DataFrame:
 
     def made() -> pd.DataFrame:
         known = view.problem.contexts, view.certificate(), view.ruled_out
-        responses = of_responses(view, lambda each: each.knowledge.belief)
+        responses = of_responses(view, lambda each: each.believed)
         frame = of_selection(view.problem, *known, delta, rate=view.rate, responses=responses)
         frame = _with_retired(frame, view.problem.contexts)
         return _with_doubts(frame, view, delta)

@@ -167,7 +167,7 @@ def _table(
     frame = pd.concat([problem.contexts.frame(c), problem.alternatives.frame(k)], axis=1)
     for goal in goals:
         own = joint.asking(goal=goal, limits=())
-        belief = own.knowledge.belief
+        belief = own.believed
         mean, sd = goal.sign * belief.mean[k, c], np.sqrt(belief.var[k, c])
         low, high = reported_interval(mean, sd, INTERVAL, rate=own.rate)
         for end, held in (("mean", reported_mean(mean, sd, rate=own.rate)), ("low", low), ("high", high)):

@@ -20,10 +20,10 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes, of_selected
 from argbest.core.certainty import Certainty
-from argbest.core.certificate import Certificate, DrawnOptions
+from argbest.core.certificate import Certificate, DrawnOptions, averaged
 from argbest.core.question import HasLimits
 from argbest.core.questions.contexts import of_table
-from argbest.core.setting import among_the_rest
+from argbest.core.setting import among_the_rest, not_lowered
 from argbest.core.two_stage import completed, coordinates, ends, estimator
 from argbest.errors import ExtrapolationNotice
 from argbest.jsonable import rounded, values
@@ -81,12 +81,12 @@ def posterior(view: View, contexts: object = None, *, level: float | None = None
     """
     problem = view.problem
     if contexts is None:
-        rows, belief = problem.contexts, view.knowledge.belief
+        rows, belief = problem.contexts, view.believed
         certificate = view.certificate()
         tables = [belief.mean, belief.var, belief.noise, *_chances(certificate)]
     else:
         rows = problem.contexts.rows(contexts)
-        belief = model_at(view, rows)
+        belief = believed_at(view, rows)
         given = (belief.mean, belief.var, belief.noise, *_chances(certificate_at(view, rows)))
         tables = [np.moveaxis(each[..., 0], 0, -1) for each in given]  # of [context, alternative, 1]
         warn_of_the_unknown(view, rows)
@@ -146,7 +146,7 @@ def certificate_at(view: View, rows: Axis, *, integrate: bool = True) -> Certifi
     """
     out, points = ruled_out_at(view, rows), view.inference.integrated_sums if integrate else None
     mixture = None if points is None else models.together_at(points, _separation(view, rows), out)
-    belief = among_the_rest(outcomes_at(view, rows), out)
+    belief = averaged(among_the_rest(outcomes_at(view, rows), out), mixture)
     answered = None if out is None else np.any(~out, axis=-2)
     study = view.certificate(integrate=integrate)
     question, normals = of_table(view.question), np.empty((0, *belief.mean.shape))
@@ -256,6 +256,12 @@ def model_at(view: View, rows: Axis) -> Belief:
     return view.model.predict(view.tally, setting, params, _separation(view, rows))
 
 
+def believed_at(view: View, rows: Axis, *, integrate: bool = True) -> Belief:
+    """Return the belief that selects at the contexts, with what the model says of all that is ruled out."""
+    belief = certificate_at(view, rows, integrate=integrate).belief
+    return not_lowered(belief, model_at(view, rows), ruled_out_at(view, rows))
+
+
 def _separation(view: View, rows: Axis) -> Array:
     """Return the squared scaled distances that `Model.predict` takes, [coordinate, row, context]."""
     return view.problem.separation_of(rows)
@@ -333,12 +339,14 @@ class _Answers(NamedTuple):
 
 def _at_own_contexts(view: View) -> _Answers:
     certificate = view.certificate()
-    return _answers(view.knowledge.belief.mean, certificate, view.ruled_out, lambda table: table.T)
+    return _answers(view.believed.mean, certificate, view.ruled_out, lambda table: table.T)
 
 
 def _elsewhere(view: View, rows: Axis) -> _Answers:
-    said, certificate = model_at(view, rows).mean, certificate_at(view, rows)
-    return _answers(said, certificate, ruled_out_at(view, rows), lambda table: table[..., 0])
+    certificate = certificate_at(view, rows)
+    return _answers(
+        believed_at(view, rows).mean, certificate, ruled_out_at(view, rows), lambda table: table[..., 0]
+    )
 
 
 def _answers(

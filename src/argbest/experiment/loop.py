@@ -14,7 +14,7 @@ from argbest.core import tally as tallies
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import SeveralOutcomes
-from argbest.core.certificate import Certificate
+from argbest.core.certificate import Certificate, averaged
 from argbest.core.decision import Decision, at
 from argbest.core.outcomes import Basis, shared_noise, with_shared_noise
 from argbest.core.question import HasLimits, InClosedForm
@@ -143,45 +143,30 @@ def _look(
 ) -> _Look:
     """Return what is selected now, what is claimed of it, and the time until then."""
     question = start.setting.question
+    by_draws = offers(of_table(question), HasLimits) or (
+        experiment.certify and not offers(question, InClosedForm)
+    )
+    by_certificates = by_draws or _averages(experiment, start)
     with clock.part("certify"):
-        if offers(of_table(question), HasLimits):
-            selected, claims = _within_limits(experiment, start, tallies, learned)
+        if by_certificates:
+            found = list(_certificates(experiment, start, tallies, learned))
+            selected = np.stack([each.choice for each in found])
         else:
             selected = learned.choice(question)
-            claims = _claim(experiment, start, tallies, learned, selected)
+        if not experiment.certify:
+            claims = np.full((len(start.roots), len(question.parts(start.setting.weights))), np.nan)
+        elif offers(question, InClosedForm) and not by_certificates:
+            claims = learned.of_all(
+                lambda group: question.good_probability(group.belief, group.among(selected))
+            )
+        else:
+            claims = np.stack([each.pcs for each in found])
     return selected, claims, clock.read()
 
 
-def _claim(
-    experiment: Experiment, start: _Start, tallies: Sequence[Tally], learned: Learned, selected: IntArray
-) -> Array:
-    """Return P(the selection is right) as the certificate of every run would say, [run, context]; or NaN."""
-    question, n_parts = start.setting.question, len(start.setting.question.parts(start.setting.weights))
-    if not experiment.certify:
-        return np.full((len(start.roots), n_parts), np.nan)
-    if not offers(question, InClosedForm):
-        return np.stack([each.pcs for each in _certificates(experiment, start, tallies, learned)])
-    claims: Array = learned.of_all(
-        lambda group: question.good_probability(group.belief, group.among(selected))
-    )
-    if experiment.integrate and offers(start.model, Integrates):
-        for r, root in enumerate(start.roots.tolist()):
-            own, known = _of_run(start, tallies, learned, r)
-            unsure = integrated_by_seed(start.model, own, start.setting, known, root)
-            if unsure is not None:
-                claims[r] = question.good_probability(together(unsure), selected[r])
-    return claims
-
-
-def _within_limits(
-    experiment: Experiment, start: _Start, tallies: Sequence[Tally], learned: Learned
-) -> tuple[IntArray, Array]:
-    """Return what loses least over joint draws of every run, and P(it is right), [run, context] each."""
-    found = list(_certificates(experiment, start, tallies, learned))
-    claims = np.stack([each.pcs for each in found])
-    return np.stack([each.choice for each in found]), (
-        claims if experiment.certify else np.full_like(claims, np.nan)
-    )
+def _averages(experiment: Experiment, start: _Start) -> bool:
+    """Return whether certificates average over hyper-parameters."""
+    return experiment.integrate and offers(start.model, Integrates)
 
 
 def _of_run(
@@ -204,7 +189,7 @@ def _certificates(
         own, known = _of_run(start, tallies, learned, r)
         unsure = (
             integrated_by_seed(start.model, own, setting, known, root)
-            if experiment.integrate and offers(start.model, Integrates)
+            if _averages(experiment, start)
             else None
         )
         shared = shared_noise(own, known.belief)
@@ -213,7 +198,8 @@ def _certificates(
         normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal((_DRAWS, *table))
         mixture = None if unsure is None else together(unsure, shared)
         asked, seen = seen_by(setting.question, belief)
-        yield Certificate(belief, setting.weights, normals, mixture=mixture, question=asked, seen=seen)
+        chosen_by = averaged(belief, mixture)
+        yield Certificate(chosen_by, setting.weights, normals, mixture=mixture, question=asked, seen=seen)
 
 
 def rehearse(experiment: Experiment, contender: Contender) -> None:

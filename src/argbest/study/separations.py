@@ -318,13 +318,13 @@ class Claims(NamedTuple):
         return reached(self.lower.min(axis=0), delta) & self.kept
 
 
-def claims(view: "View", alpha: float | Array, assumed: Assumed) -> Claims:
-    """Return what is certified of the selections; alpha is of one context, or [context].
+def claims(view: "View", alpha: float | Array, assumed: Assumed, selected: IntArray) -> Claims:
+    """Return what is certified of the selections [context]; alpha is of one context, or [context].
 
     Out of question are the selected ones, pairs that are ruled out, and those that break a limit. Where none
     is selected, all others (−inf) may still keep the limits.
     """
-    selected, out = view.choice, view.ruled_out
+    out = view.ruled_out
     none, chosen, here = selected < 0, np.maximum(selected, 0), np.arange(len(selected))
     lower = view.separations.lower(chosen, alpha, assumed.goal).copy()
     for k, c in view.in_order.sorted:
@@ -341,9 +341,18 @@ def claims(view: "View", alpha: float | Array, assumed: Assumed) -> Claims:
 def missing(view: "View", alpha: float | Array, delta: float, assumed: Assumed) -> BoolArray:
     """Return the pairs of which a guarantee needs more replications, [alternative, context].
 
-    In every context that is not certified: the selected alternative and the rivals not yet separated.
+    In every context that is not certified: the selected alternative and the rivals not yet separated. A run
+    asks after every replication, so what is selected is looked up quickly, and once more where all would be
+    certified.
     """
-    found, selected = claims(view, alpha, assumed), view.choice
+    found = _missing(view, alpha, delta, assumed, view.fitted_choice)
+    return found if found.any() else _missing(view, alpha, delta, assumed, view.choice)
+
+
+def _missing(
+    view: "View", alpha: float | Array, delta: float, assumed: Assumed, selected: IntArray
+) -> BoolArray:
+    found = claims(view, alpha, assumed, selected)
     near = ~reached(found.lower, delta)
     chosen, here = np.maximum(selected, 0), np.arange(view.problem.n_contexts)
     near[chosen, here] |= (selected >= 0) & (near.any(axis=0) | ~found.kept)

@@ -990,15 +990,18 @@ class Study:
             indexed: Whether the contexts are the index, as in `predict_proba`, instead of columns, as in
                 `selection`.
         """
-        zone = self.indifference()
+        zone, averaged = self.indifference(), flag("integrate", integrate)
 
         def made(found: predicting.Prediction) -> "pd.DataFrame":
-            responses = frames.of_responses(self.view(), lambda each: predicting.model_at(each, found.rows))
+            def said(view: View) -> Belief:
+                return predicting.believed_at(view, found.rows, integrate=averaged)
+
+            responses = frames.of_responses(self.view(), said)
             frame = frames.of_selection(self.problem, *found, zone, rate=self.rate, responses=responses)
             frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
             return frame
 
-        whole = predicting.predicted(self.view(), contexts, made, integrate=flag("integrate", integrate))
+        whole = predicting.predicted(self.view(), contexts, made, integrate=averaged)
         whole = whole.reset_index(drop=True)
         return frames.indexed_by_context(whole) if flag("indexed", indexed) else whole
 

@@ -15,14 +15,14 @@ from argbest.core import tally as tallies
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes
-from argbest.core.certificate import Certificate, Mixture
+from argbest.core.certificate import Certificate, Mixture, averaged
 from argbest.core.goals import Goal, Sum, goal_of
 from argbest.core.outcomes import SharedNoise, means_of, only_response, shared_noise, with_shared_noise
 from argbest.core.question import HasLimits, Question
 from argbest.core.questions.contexts import of_table
 from argbest.core.questions.within_limits import seen_by
 from argbest.core.replications import Replications
-from argbest.core.setting import Setting, among_the_rest
+from argbest.core.setting import Setting, among_the_rest, not_lowered
 from argbest.core.states import usual_delta
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -95,13 +95,18 @@ class Inference:
         return self._learning.knowledge
 
     @cached_property
-    def belief(self) -> Belief:
-        """The belief that selects, larger being better, with what is ruled out far below.
+    def fitted(self) -> Belief:
+        """The belief of the fitted hyper-parameters, larger being better, with what is ruled out far below.
 
         With limits it is one about the goal and all slacks, which knows what noise these share.
         """
         known = with_shared_noise(self.knowledge.belief, self.shared_noise)
         return among_the_rest(known, self._ruled_out)
+
+    @cached_property
+    def belief(self) -> Belief:
+        """The belief that selects: the fitted one, with the means that all plausible ones have on average."""
+        return averaged(self.fitted, self.mixture)
 
     @cached_property
     def shared_noise(self) -> SharedNoise | None:
@@ -111,9 +116,14 @@ class Inference:
     @cached_property
     def choice(self) -> IntArray:
         """What is chosen for every context, [context]; with limits by joint draws, -1 where that is none."""
+        return self.certificate(0.0, integrate=True).choice
+
+    @property
+    def fitted_choice(self) -> IntArray:
+        """What the fitted hyper-parameters choose: nearly always the same, and much quicker to say."""
         if offers(self._of_table, HasLimits):
-            return self.certificate(0.0, integrate=True).choice
-        return self._of_table.choice(self.belief)
+            return self.choice
+        return self._of_table.choice(self.fitted)
 
     @property
     def _of_table(self) -> Question:
@@ -143,8 +153,9 @@ class Inference:
         """Return how sure the selections are."""
         if (delta, integrate) not in self._certificates:
             self._certificates[delta, integrate] = Certificate(
-                self.belief, self._problem.weights, self.normals, delta, self.answered,
-                self.mixture if integrate else None, question=self._of_table, numbers=self._numbers,
+                self.belief if integrate else self.fitted, self._problem.weights, self.normals, delta,
+                self.answered, self.mixture if integrate else None,
+                question=self._of_table, numbers=self._numbers,
                 unit=self._problem.goal_unit,
                 left_out=len(self._problem.contexts.retired),
             )  # fmt: skip
@@ -184,7 +195,7 @@ class Inference:
 
         Of a million pairs all of them would take 512 MB, and draws made from them several times that.
         """
-        belief, shape = self.belief, self._problem.shape
+        belief, shape = self.fitted, self._problem.shape
         table = (belief.layers, *shape) if offers(belief, SeveralOutcomes) else shape
         size = math.prod(table)
         draws = max(FEWEST, min(DRAWS, NUMBERS // size))
@@ -540,14 +551,24 @@ class View:
         return self.inference.belief
 
     @property
+    def believed(self) -> Belief:
+        """The belief that selects, with what the model says of pairs that are ruled out."""
+        return not_lowered(self.belief, self.knowledge.belief, self.ruled_out)
+
+    @property
     def question(self) -> Question:
         """What is to be chosen; tables of contexts show the best of each, whatever it is."""
         return self.setting.question
 
     @property
     def choice(self) -> IntArray:
-        """What the belief chooses: of `Best` the alternative with the largest mean per context, [context]."""
+        """What is chosen: of `Best` the largest posterior mean of every context, [context]."""
         return self.inference.choice
+
+    @property
+    def fitted_choice(self) -> IntArray:
+        """What the fitted hyper-parameters choose, [context]: nearly always the same as ``choice``."""
+        return self.inference.fitted_choice
 
     def certificate(self, delta: float = 0.0, *, integrate: bool = True) -> Certificate:
         """Return how sure the selections are; see `Study.certificate`.
