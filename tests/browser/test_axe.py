@@ -90,11 +90,11 @@ def test_axe_objects_to_nothing_on_the_page_of_an_experiment(
 def test_axe_objects_to_nothing_in_the_live_view(
     browser: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    create(tmp_path / "study.db", budget=20).run(20)
+    create(tmp_path / "study.db", budget=30).run(30)
     with serving(tmp_path / "study.db") as view:
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page.goto(view.url)
-        page.locator("#contact", has_text="Finished: 20 replications.").wait_for(state="attached")
+        page.locator("#contact", has_text="Finished: 30 replications.").wait_for(state="attached")
         assert objections(unfolded(page)) == []
         page.close()
 
