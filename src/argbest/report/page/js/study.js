@@ -193,7 +193,7 @@
     cards(place, [
       ["Right on average", probability(sure.pcs_e), "PCS_E"],
       ["Right in the worst", probability(sure.pcs_m), "PCS_M"],
-      ["Right everywhere", probability(sure.p_all), `± ${number(sure.p_all_se, 2)}, a standard error`],
+      ["Right everywhere", probability(sure.p_all), `± ${number(sure.p_all_se, 2)}`],
       [...loss, "on average"],
     ]);
   }
