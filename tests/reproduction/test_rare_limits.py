@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from argbest.problems.noisy_table import SeveralResponses
 from experiments import rare_limits
 
 RUNS = 3_000
@@ -14,6 +15,7 @@ FARTHEST = 5.0  # standard errors, of some hundred pairs
 def test_simulators_have_the_means_that_are_their_truth(name: str) -> None:
     problem = rare_limits.PROBLEMS[name]()
     k, c = np.indices((problem.n_alternatives, problem.n_contexts)).reshape(2, -1, 1)
+    assert isinstance(problem.simulate, SeveralResponses)
     found = problem.simulate.many(k, c, np.arange(RUNS) + 7_000)
     for response, truth in problem.truths.items():
         values, own = np.asarray(found[response], float), np.asarray(truth)[k[:, 0], c[:, 0]]
