@@ -68,25 +68,23 @@ def test_claims_are_set_against_what_came_true_in_bins_that_have_enough() -> Non
     assert questions.bins(bold.head(40))["holds"].tolist() == ["", ""]
 
 
-def test_a_policy_that_decides_for_the_best_does_so_whatever_is_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(questions, "REPLICATIONS", 6)
-    _, one, _ = questions.played("newsvendor", "best", "overall", np.arange(2))
-    _, other, _ = questions.played("newsvendor", "own", "best", np.arange(2))
+def test_a_policy_that_decides_for_the_best_does_so_whatever_is_asked() -> None:
+    few = questions.Budget(replications=6)
+    _, one, _ = questions.played("newsvendor", "best", "overall", np.arange(2), few)
+    _, other, _ = questions.played("newsvendor", "own", "best", np.arange(2), few)
     np.testing.assert_array_equal(one.alternative, other.alternative)
-    _, own, _ = questions.played("newsvendor", "own", "overall", np.arange(2))
+    _, own, _ = questions.played("newsvendor", "own", "overall", np.arange(2), few)
     assert not np.array_equal(own.alternative, other.alternative)
 
 
-def test_choices_and_claims_of_a_small_run_are_those_of_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "REPLICATIONS", 4)
+def test_choices_and_claims_of_a_small_run_are_those_of_the_truth() -> None:
+    few = questions.Budget(replications=4)
     chosen = questions.choices(
-        "newsvendor", "equal", "best", ("best", "overall", "rule:depth=2"), np.arange(2)
+        "newsvendor", "equal", "best", ("best", "overall", "rule:depth=2"), np.arange(2), few
     )
     assert len(chosen) == 6
     assert (chosen["loss"] >= 0).all()
-    claimed, tailored = questions.claims("newsvendor", "own", "overall", ("overall",), np.arange(1))
+    claimed, tailored = questions.claims("newsvendor", "own", "overall", ("overall",), np.arange(1), few)
     assert claimed["claimed_right"].between(0, 1).all()
     assert (claimed["right"] == (claimed["loss"] == 0)).all()
     assert tailored["low"].iloc[0] <= tailored["mean"].iloc[0] <= tailored["high"].iloc[0]
