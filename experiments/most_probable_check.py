@@ -16,8 +16,8 @@ It found (`stored/most_probable_check.csv`): ties are false, standard deviations
 macro-replication draws a new truth, and **C-OCBA of the publication knows the variances**. With variances
 learned from 5 replications a pair that by luck shows too little noise is left alone too early.
 
-`python -m experiments.most_probable_check --out DIR` runs it again; `--share` of the runs. It goes on from
-what DIR holds.
+What is stored is half of the macro-replications. `python -m experiments.most_probable_check --out DIR` runs
+all, and goes on from what DIR holds.
 """
 
 from itertools import product

@@ -30,6 +30,11 @@ Claims were stopped for time at 50 macro-replications of queue-staffing, 25 of r
 others; of metric-draws some questions are missing. No bin with 50 parts or more fails, but the questions with
 one part have one or two such bins each.
 
+`regret` on queue-staffing, worse than equal allocation by 2.5 standard errors, was run again with fresh seeds
+before anything was changed: `questions queue-staffing --question regret --claimed 0`, with `--seed 778` (100
+macro-replications, 100 replications) and `--seed 780 --macroreps 50 --replications 400`. The defeat did not
+come again, so nothing was changed; `stored/questions_regret.csv` has both.
+
 What it found is in `stored/questions_losses.csv`, `questions_standing.csv` and `questions_bins.csv`.
 `python -m experiments.questions --out DIR` runs it again.
 """

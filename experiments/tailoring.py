@@ -3,9 +3,10 @@
 The rule, written before the first run:
 
 - Problems: all that are shipped with an exact truth, several contexts and at most 200 pairs, without the
-  editions that differ from another in their domain alone (`-text`) and without `cosine8`, whose best is tied
-  everywhere; of the families a new draw in every macro-replication. The large tables take minutes for one
-  study and are left out.
+  editions that differ from another in their domain alone (`-text`); of the families a new draw in every
+  macro-replication. Left out are `hartmann3`, `cosine8`, `cosine8-separated`, `barrett-prevention`,
+  `flow-line` and the two of the most probable best for their size, `call-centre`, `call-rush`, `call-lines`
+  and `facility-sizing` for their limits.
 - Default policy and model, the problem's initial design, common random numbers; one look, `REPLICATIONS`
   after the initial design. The interval is that of `answers.tailoring`: the 0.05 and 0.95 quantiles of
   joint draws of the mixture over hyper-parameters and noise.
@@ -13,14 +14,20 @@ The rule, written before the first run:
   errors (0.035) allowed. A family must hold; a single truth may be covered too often, which is shown.
 - `CURED_ON` are the problems that were looked at while causes were searched for; the others decide.
 
-What it found is in `stored/tailoring.csv`, of fewer macro-replications for time: 75 of gp-draws, trend-draws
-and queue-staffing, 100 of metric-draws, 25 of newsvendor and branin. Of these `experiments.questions` made 50
-of queue-staffing, 25 of metric-draws and all of the last two, with other seeds. The -separated problems and
-griewank were not run. Families are covered as often as they should be, 0.904 in all, without bias: neither
-the maximum nor the mixture is at fault. Single truths are covered too often: queue-staffing 0.96, newsvendor
-1.00 (0.95 of 100 in a trial with 200 replications), branin 0.96. With seeds of each pair's own (`--own`),
-where the skewed costs of queue-staffing do not cancel, it was covered less in trials: 0.83 of 100 after 200
-replications, 0.90 of 50 after 100; and 0.94 of 50 after 100 where the same table had normal noise.
+It was run twice. The first time (seed 33, 25 to 100 macro-replications, `covid-paper` not among the problems)
+queue-staffing, newsvendor and branin were covered in 0.96, 1.00 and 0.96. Causes were searched with 60
+macro-replications of that seed that nothing is judged by. The differences between alternatives, too, lie
+closer to the truth than is said of them, with shared seeds alone: their squared error is 0.71 and 0.64 of the
+variance claimed on the first two, 1.00 and 0.86 with seeds of their own. With shared seeds, noise that only
+some alternatives share counts several times (`common_noise.unevenness`). Counted once, in decisions and
+claims, the intervals cover 0.90 and 0.88, but those squared errors are 1.13 and 1.29 of the variance: all other
+claims would be bold. So it stays; `--even` counts it once in the interval alone.
+
+What is stored is the second run: seed 34, as many draws as users get (512, before 1,024), all problems,
+stopped by the clock before its 300 macro-replications. `stored/tailoring.csv` has the coverage,
+`tailoring_runs.csv` every interval (copied into DIR, it goes on from there), `tailoring_even.csv` the
+coverage with `--even`. Newsvendor is covered too often. `covid-paper` is not covered as it should be, which the
+first run had not looked at: its interval lies too low.
 
 `python -m experiments.tailoring --out DIR` runs it again.
 """
