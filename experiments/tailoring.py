@@ -20,14 +20,14 @@ macro-replications of that seed that nothing is judged by. The differences betwe
 closer to the truth than is said of them, with shared seeds alone: their squared error is 0.71 and 0.64 of the
 variance claimed on the first two, 1.00 and 0.86 with seeds of their own. With shared seeds, noise that only
 some alternatives share counts several times (`common_noise.unevenness`). Counted once, in decisions and
-claims, the intervals cover 0.90 and 0.88, but those squared errors are 1.13 and 1.29 of the variance: all other
-claims would be bold. So it stays; `--even` counts it once in the interval alone.
+claims, the intervals cover 0.90 and 0.88, but those squared errors are 1.13 and 1.29 of the variance: all
+other claims would be bold. So it stays; `--even` counts it once in the interval alone.
 
 What is stored is the second run: seed 34, as many draws as users get (512, before 1,024), all problems,
 stopped by the clock before its 300 macro-replications. `stored/tailoring.csv` has the coverage,
 `tailoring_runs.csv` every interval (copied into DIR, it goes on from there), `tailoring_even.csv` the
-coverage with `--even`. Newsvendor is covered too often. `covid-paper` is not covered as it should be, which the
-first run had not looked at: its interval lies too low.
+coverage with `--even`. Newsvendor is covered too often; `covid-paper`, which the first run had not looked at,
+too rarely: its interval lies too low.
 
 `python -m experiments.tailoring --out DIR` runs it again.
 """
