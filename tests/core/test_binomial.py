@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from scipy.stats import beta as beta_law
+from scipy.stats import kstest, spearmanr
 
 from argbest.core import binomial, noise
 from argbest.core import tally as tallies
@@ -294,3 +296,48 @@ def test_studies_side_by_side_share_seeds_as_each_by_itself() -> None:
         assert single is not None
         np.testing.assert_array_equal(whole.crowd[i], single.crowd)
         assert whole.events[i] == single.events
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.03, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("n", [0.5, 7.0, 300.0])
+def test_a_belief_is_worth_the_trials_that_have_its_variance(mean: float, n: float) -> None:
+    var = beta_law(n * mean + 0.5, n * (1.0 - mean) + 0.5).var()
+    assert binomial.trials_of(np.array(mean), np.array(var)) == pytest.approx(n, rel=1e-6)
+
+
+def test_a_belief_wider_than_that_of_no_trials_is_worth_none() -> None:
+    assert binomial.trials_of(np.array([0.0, 0.4]), np.array([0.126, 5.0])) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("ones", [0, 1, 6])
+def test_what_a_pair_says_alone_is_worth_its_replications(ones: int) -> None:
+    n = 60
+    rate = (ones + 0.5) / (n + 1.0)
+    worth = float(binomial.trials_of(np.array(ones / n), np.array(rate * (1.0 - rate) / n)))
+    assert n - 3 < worth < n + 1  # the variance of a Beta distribution is that over n + 2
+
+
+def test_draws_of_rates_are_beta_and_correlated_as_the_normal_ones_were() -> None:
+    mean, var = np.array([0.01, 0.2, -0.05]), np.array([0.01, 0.02, 0.004])
+    rho = np.array([[1.0, 0.7, 0.0], [0.7, 1.0, -0.4], [0.0, -0.4, 1.0]])
+    root = np.linalg.cholesky(rho) * np.sqrt(var)[:, None]
+    n_draws = 40_000
+    normal = mean + np.random.default_rng(5).standard_normal((n_draws, 3)) @ root.T
+    found = binomial.as_rates(normal, mean, var)
+    for i, share in enumerate(np.clip(mean, 0.0, 1.0)):
+        worth = brentq(
+            lambda n, p=share, v=var[i]: beta_law(n * p + 0.5, n * (1 - p) + 0.5).var() - v, 0.0, 1e5
+        )
+        law = beta_law(worth * share + 0.5, worth * (1.0 - share) + 0.5)
+        # Kolmogorov's distance is beyond 1.95/√n with a chance of 0.001.
+        assert kstest(found[:, i], law.cdf).statistic < 1.95 / np.sqrt(n_draws)
+    ranks = spearmanr(found).statistic
+    expected = 6.0 / np.pi * np.arcsin(rho / 2.0)
+    assert np.abs(ranks - expected).max() < 4.0 / np.sqrt(n_draws)
+
+
+def test_rates_that_are_known_stay_where_they_are() -> None:
+    draws = np.array([[0.25, 0.4], [0.25, 0.5]])
+    found = binomial.as_rates(draws, np.array([0.25, 0.45]), np.array([0.0, 0.01]))
+    assert found[:, 0].tolist() == [0.25, 0.25]
+    assert np.all(np.diff(found[:, 1]) > 0)

@@ -6,7 +6,7 @@ from scipy.stats import kstest, norm
 
 from argbest.core import fitting, priors
 from argbest.core.arrays import Array
-from argbest.core.integration import Evaluate, latin, n_points, resampled, sample, truncated
+from argbest.core.integration import Evaluate, annealed, latin, n_points, resampled, sample, truncated
 from argbest.core.tally import Tally
 
 RULES = np.array([priors.rule(priors.FLAT, 0, 0, (1e-3, 1e3))] * 2)
@@ -138,3 +138,52 @@ def test_the_prior_of_the_logarithms_is_that_of_the_parameters_times_them(preset
     jacobian = np.where(prior.rules[:, 0] == priors.FLAT, 0.0, theta[:, 0]).sum(axis=-1)
     change = density(priors.of_logarithms(prior)) - density(prior) - jacobian
     np.testing.assert_allclose(change, change[0], atol=1e-10)
+
+
+def two_hills(theta: Array) -> tuple[Array, Array]:
+    """Return the log of three parts of a narrow hill at (-3, 0) and one of a wide hill at (3, 0.5)."""
+    spread = np.array([[0.2, 0.2], [0.8, 0.3]])
+    middle = np.array([[-3.0, 0.0], [3.0, 0.5]])
+    z = (theta[..., None, :2] - middle) / spread
+    log = -0.5 * np.sum(z**2, axis=-1) - np.log(spread).sum(axis=-1) + np.log([0.75, 0.25])
+    return np.logaddexp.reduce(log, axis=-1), np.zeros(theta.shape)
+
+
+def test_annealed_points_find_all_hills_and_their_widths() -> None:
+    rules = np.array([[0, 0, 0, -6.0, 6.0], [0, 0, 0, -4.0, 4.0], [0, 0, 0, 1.5, 1.5]])
+    found = np.concatenate(
+        [annealed(two_hills, rules, 64, np.random.default_rng(seed)).theta for seed in range(40)]
+    )
+    left = found[:, 0] < 0
+    # The share of one run has a standard deviation of about 0.1: that of 40 of them 0.016.
+    assert left.mean() == pytest.approx(0.75, abs=0.06)
+    assert found[left].std(axis=0)[:2] == pytest.approx([0.2, 0.2], rel=0.15)  # the wide hill reaches here
+    assert found[~left].std(axis=0)[:2] == pytest.approx([0.8, 0.3], rel=0.1)
+    assert found[~left].mean(axis=0)[:2] == pytest.approx([3.0, 0.5], abs=0.1)
+    assert np.all(found[:, 2] == 1.5)
+
+
+def test_annealed_points_keep_within_bounds_and_away_from_where_there_is_no_density() -> None:
+    def evaluate(theta: Array) -> tuple[Array, Array]:
+        value = np.where(theta[..., 0] > 0.5, -np.inf, theta[..., 0])
+        return value, np.zeros(theta.shape)
+
+    rules = np.array([[0.0, 0.0, 0.0, -1.0, 1.0]])
+    found = annealed(evaluate, rules, 512, np.random.default_rng(1)).theta[:, 0]
+    assert found.min() >= -1.0
+    assert found.max() <= 0.5
+    # Of density e^x between -1 and 0.5 the mean is known.
+    e, f = np.exp(-1.0), np.exp(0.5)
+    assert found.mean() == pytest.approx((f * (0.5 - 1.0) - e * (-1.0 - 1.0)) / (f - e), abs=0.06)
+
+
+@pytest.mark.parametrize("evaluate", [bent, absent])
+@pytest.mark.parametrize("what", ["x", "y"])
+def test_annealed_points_have_the_mean_and_spread_of_the_density(evaluate: Evaluate, what: str) -> None:
+    mean, spread = by_quadrature(evaluate, what)
+    rules = RULES
+    found = np.concatenate(
+        [annealed(evaluate, rules, 64, np.random.default_rng(seed)).theta for seed in range(20)]
+    )[:, "xy".index(what)]
+    assert found.mean() == pytest.approx(mean, abs=0.12 * spread)
+    assert found.std() == pytest.approx(spread, rel=0.12)

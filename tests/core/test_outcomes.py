@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import oracles
 import pytest
+from scipy.stats import beta
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
@@ -16,8 +17,11 @@ from argbest.core.belief import (
     expecting,
     take_in,
 )
+from argbest.core.binomial import trials_of
 from argbest.core.decision import Decision
 from argbest.core.outcomes import (
+    Basis,
+    Follows,
     Outcomes,
     SharedNoise,
     kept_probability,
@@ -235,3 +239,34 @@ def test_a_slack_that_is_known_keeps_its_limit_or_does_not() -> None:
     known = CellBelief(np.array([[0.0], [1e-300], [-1e-300]]), np.zeros((3, 1)), np.ones((3, 1)))
     assert standardised(known)[:, 0].tolist() == [np.inf, np.inf, -np.inf]
     assert kept_probability(Outcomes.of(known, (known,)))[:, 0].tolist() == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_limits_on_rates_are_kept_as_often_as_beta_distributions_say(side: int) -> None:
+    _, (goal, rate) = beliefs(n=2)
+    share = np.array([[0.0, 0.02, 0.3], [0.9, 0.05, 0.1]])
+    shrunk = replace(rate, mean=side * share, cov=0.003 * rate.cov)
+    basis = Basis(((1.0, 0.0), (0.0, float(side))), (Follows(0, 1.0, 0.0), Follows(1, -float(side), 0.05)))
+    told = SharedNoise(np.array([[1.0, 0.5], [0.5, 1.0]]), COUNT)
+    n = 20_000
+    found, normal = (
+        Outcomes((goal, shrunk), basis, told, sides=sides).draw(
+            np.random.default_rng(8).standard_normal((n, 4, K, C))
+        )
+        for sides in ((0, side), ())
+    )
+    np.testing.assert_array_equal(found[:, 0], normal[:, 0])  # the goal is drawn as it was
+    worth = trials_of(share, shrunk.var)
+    expected = beta(worth * share + 0.5, worth * (1.0 - share) + 0.5).cdf(0.05)
+    kept = (found[:, 1] >= 0).mean(axis=0)
+    assert np.abs(kept - expected).max() < 4.0 * np.sqrt(0.25 / n)
+    assert np.all((found[:, 1] <= 0.05) & (found[:, 1] >= -0.95))
+    for k, c in np.ndindex(K, C):  # with the place of every draw among the others unchanged
+        assert np.array_equal(np.argsort(found[:, 1, k, c]), np.argsort(normal[:, 1, k, c]))
+
+
+def test_a_basis_knows_which_sums_are_limited_and_on_which_side_they_lie() -> None:
+    weights = (1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 1.0, -1.0)
+    basis = Basis(weights, (Follows(0, 1.0, 0.0), Follows(1, 1.0, 0.05), Follows(2, -1.0, 1.0)))
+    assert [basis.side(i) for i in range(3)] == [1, -1, 0]
+    assert [basis.limited(i) for i in range(3)] == [False, True, True]

@@ -2,19 +2,25 @@
 
 Where alternatives share random numbers, the pairs of a context meet the same few seeds: what they say of its
 rates is said by as many replications as there are different seeds, and not by as many as there are values.
+
+A normal belief about a rate near 0 puts half of its weight below 0. A rate is drawn from the Beta
+distribution of as many trials as have its variance, with half a success and half a failure more (Jeffreys):
+however few events were seen, it has the long upper tail that they leave.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, betaincinv
+from argbest.core.arrays import Array, BoolArray, betaincinv, ndtr
 from argbest.core.integration import latin
 from argbest.core.tally import Tally
 
 _ROUNDING = 1e-9  # per replication, of sums
 _HALF = 0.5  # a success and a failure more: Jeffreys' prior of a rate
 _NEAREST = 1e-3  # to 0 and 1 that a rate is drawn
+_MOST_TRIALS = 1e6  # from so many on a Beta distribution is a normal one
+_HALVINGS = 60
 
 
 class Expected(NamedTuple):
@@ -47,6 +53,37 @@ def without_events(tally: Tally) -> BoolArray:
     equal = [np.all(none | (tally.mean == value), axis=axes) for value in (-1.0, 0.0, 1.0)]
     constant = np.all(tally.m2 == 0.0, axis=axes) & ~none.all(axis=axes)
     return np.asarray(np.any(equal, axis=0) & constant)
+
+
+def trials_of(mean: Array, var: Array) -> Array:
+    """Return the number n of trials that a belief about rates is worth, of any shape; 0 or more.
+
+    Of n trials with the share ``mean`` of successes, the rate is Beta(n p + ½, n (1 − p) + ½); n is the
+    number that has the variance ``var``. It falls with it, and no rate has more than ⅛, that without trials.
+    """
+    share = np.clip(mean, 0.0, 1.0)
+    low, high = np.zeros(share.shape), np.full(share.shape, np.log1p(_MOST_TRIALS))
+    for _ in range(_HALVINGS):
+        n = np.expm1(0.5 * (low + high))
+        rate = (n * share + _HALF) / (n + 1.0)
+        more = rate * (1.0 - rate) / (n + 2.0) > var
+        low, high = np.where(more, np.log1p(n), low), np.where(more, high, np.log1p(n))
+    return np.expm1(low)
+
+
+def as_rates(draws: Array, mean: Array, var: Array) -> Array:
+    """Return normal draws [s, ...] of the belief N(mean, var) as rates, correlated as they were.
+
+    Each keeps its place in its distribution (a Gaussian copula), which becomes the Beta distribution of the
+    trials that the belief is worth (`trials_of`).
+    """
+    n, share = trials_of(mean, var), np.clip(mean, 0.0, 1.0)
+    few = (var > 0.0) & (n < 0.5 * _MOST_TRIALS)
+    if not few.any():
+        return np.clip(draws, 0.0, 1.0)
+    sd = np.sqrt(np.where(few, var, 1.0))
+    found = betaincinv(n * share + _HALF, n * (1.0 - share) + _HALF, ndtr((draws - mean) / sd))
+    return np.where(few, found, np.clip(draws, 0.0, 1.0))
 
 
 class SeedsMet(NamedTuple):

@@ -1,7 +1,10 @@
-"""Hyper-parameters as likely as the data leave them: Laplace at the mode, importance sampling around it.
+"""Draws of hyper-parameters from their posterior: Laplace at the mode, importance sampling around it.
+
+Where the density has its weight far from the mode as well, almost all of it falls to a single proposal;
+`annealed` finds it wherever it is, at more evaluations.
 
 θ are the logarithms of the parameters, and the densities here are densities of θ. A parameter whose bounds
-coincide stays where it is.
+coincide is not drawn.
 """
 
 from collections.abc import Callable
@@ -12,17 +15,21 @@ import numpy as np
 from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, ndtri
 
 Evaluate: TypeAlias = Callable[[Array], tuple[Array, Array]]  # θ [m, ..., p]: log density [m, ...], gradient
-Density: TypeAlias = Callable[[Array], Array]  # the first of these alone
+Density: TypeAlias = Callable[[Array], Array]  # the log density alone
 
 _STEP = 1e-3  # of the central differences
 _FLATTEST = 0.25  # least curvature: no standard deviation above 2, in logarithms
-FLAT = 2.5  # curvature of parameters that are not proposed about the mode, but all along their density
+FLAT = 2.5  # parameters of less curvature are not proposed about the mode, but along all of their density
 _FREEDOM = 5.0  # of the Student-t around the mode
 _FARTHEST = 2.0  # that one Newton step may go
 _MOST_POINTS = 64  # in studies with up to 100 observed cells
 _FEWEST_POINTS = 5  # in the largest studies
 _PROPOSALS = 16  # at least, from which the points are chosen
 _STEPS = 8  # of a distribution between bounds
+_KEPT = 0.5  # of the points, in effect, that one step of annealing leaves
+_MOVES, _LAST_MOVES = 2, 6  # of all points after every step, and after the last
+_HALVINGS = 40
+_JUMPS = 0.15  # the share of moves by the whole difference of two points: from one mode to another
 
 
 class Points(NamedTuple):
@@ -78,6 +85,66 @@ def sample(
     return Points(np.take_along_axis(theta, chosen[..., None], axis=0), effective)
 
 
+def annealed(evaluate: Evaluate, rules: Array, n: int, generator: np.random.Generator) -> Points:
+    """Return n about equally likely points of the density of one study, wherever between bounds they lie.
+
+    Sequential Monte Carlo: points that fill the bounds evenly follow density^β while β goes from 0 to 1, so
+    fast that half of them, in effect, are left each time. They are chosen by `resampled` and moved by
+    Metropolis steps along the differences of others (ter Braak, "A Markov chain Monte Carlo version of the
+    genetic algorithm Differential Evolution", 2006), which know its shape.
+    """
+    low, high = rules[:, -2], rules[:, -1]
+    free: BoolArray = low < high
+    theta = np.repeat(low[None], n, axis=0)
+    theta[:, free] += (high - low)[free] * latin(generator, (n, int(free.sum())))
+    value, heat = _finite(evaluate, theta), 0.0
+    while heat < 1.0:
+        step = _next_step(value, 1.0 - heat)
+        heat = 1.0 if step >= 1.0 - heat else heat + step
+        weight = np.exp(step * (value - value.max()))
+        chosen = resampled(weight / weight.sum(), n, generator)
+        theta, value = theta[chosen], value[chosen]
+        for _ in range(_LAST_MOVES if heat == 1.0 else _MOVES):
+            proposed = _along_others(theta, free, generator)
+            inside = np.all((proposed >= low) & (proposed <= high), axis=-1)
+            found = _finite(evaluate, np.clip(proposed, low, high))
+            taken = inside & (np.log(generator.random(n)) < heat * (found - value))
+            theta[taken], value[taken] = proposed[taken], found[taken]
+    return Points(theta, np.array(float(len(np.unique(value)))))
+
+
+def _finite(evaluate: Evaluate, theta: Array) -> Array:
+    """Return the log density, very low where it is none."""
+    value = evaluate(theta)[0]
+    return np.where(np.isfinite(value), value, -1e300)
+
+
+def _next_step(value: Array, most: float) -> float:
+    """Return by how much the exponent of the density may grow, at most ``most``."""
+    low, high, step = 0.0, most, most
+    for _ in range(_HALVINGS):
+        weight = np.exp(step * (value - value.max()))
+        if weight.sum() ** 2 >= _KEPT * len(value) * np.sum(weight**2):
+            low = step
+        else:
+            high = step
+        if low == most:
+            break
+        step = 0.5 * (low + high)
+    return max(low, _STEP * most)
+
+
+def _along_others(theta: Array, free: BoolArray, generator: np.random.Generator) -> Array:
+    """Return θ [m, p] moved along the difference of two others each, in all or some parameters."""
+    m, p = theta.shape
+    one, other = generator.integers(0, m, (2, m))
+    length = 2.38 / np.sqrt(2.0 * max(int(free.sum()), 1)) * generator.uniform(0.3, 1.2, m)
+    length = np.where(generator.random(m) < _JUMPS, 1.0, length)[:, None]
+    some = free & (generator.random((m, p)) < generator.choice([0.3, 1.0], m)[:, None])
+    away = length * (theta[one] - theta[other]) + 1e-2 * generator.standard_normal((m, p))
+    return np.where(some, theta + away, theta)
+
+
 def latin(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Return numbers in (0, 1): along the first axis the midpoints of equal strata, each in random order."""
     order: IntArray = np.argsort(generator.random(shape), axis=0)
@@ -85,9 +152,9 @@ def latin(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def truncated(log_weight: Array) -> tuple[Array, Array]:
-    """Return weights [m, ...] that sum to 1, none having been above 1/√m, and the effective size before.
+    """Return weights [m, ...] that sum to 1, truncated at 1/√m, and the effective size before truncation.
 
-    The effective size is 1/Σw² (Kish). Where no proposal has any weight all have the same, worth one point.
+    The effective size is 1/Σw² (Kish). Where no proposal has any weight all get the same, worth one point.
     """
     best = log_weight.max(axis=0)
     lost = ~np.isfinite(best)
@@ -124,7 +191,7 @@ def _laplace(evaluate: Evaluate, mode: Array, free: BoolArray) -> tuple[Array, A
 
 
 def _root(curvature: Array) -> Array:
-    """Return the symmetric root of the covariance that a curvature stands for, none of it wider than 2."""
+    """Return the symmetric root of the inverse of a curvature, with no standard deviation above 2."""
     values, vectors = np.linalg.eigh(curvature)
     short = vectors / np.sqrt(np.maximum(values, _FLATTEST))[..., None, :]
     return np.asarray(short @ np.swapaxes(vectors, -1, -2))

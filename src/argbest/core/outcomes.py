@@ -11,6 +11,9 @@ alternatives share random numbers, the precision of what was told in a context t
 
 What is learned are sums of responses (`Basis`); a slack is one of them, turned and moved by the bound. Tables
 of outcomes are [..., outcome, alternative, context], the goal first, then the slacks.
+
+Beliefs are normal. Where a limit is on a rate, joint draws are of rates: each keeps its place in its
+distribution, which becomes that of a rate (`argbest.core.binomial.as_rates`).
 """
 
 from collections.abc import Callable, Sequence
@@ -20,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from argbest.core import binomial
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, ndtr
 from argbest.core.belief import (
@@ -74,6 +78,15 @@ class Basis:
                 weights.append(own)
             outcomes.append(Follows(weights.index(own), 1.0, form.constant))
         return cls(tuple(weights), tuple(outcomes))
+
+    def limited(self, place: int) -> bool:
+        """Return whether a limit is on the sum of this place."""
+        return any(each.sum == place for each in self.outcomes[1:])
+
+    def side(self, place: int) -> int:
+        """Return 1 if the sum of this place has no negative weight, −1 if no positive one, 0 otherwise."""
+        own = self.weights[place]
+        return 1 if min(own) >= 0 else -1 if max(own) <= 0 else 0
 
     @property
     def n_sums(self) -> int:
@@ -145,6 +158,7 @@ class Outcomes:
     basis: Basis
     shared: SharedNoise | None = None  # None: the sums are drawn as if they had nothing in common
     lowered: Array | None = None  # [..., alternative, context]: taken from the slack of the first limit
+    sides: tuple[int, ...] = ()  # of every sum that is drawn as a rate: 1, or −1 turned round; 0: normal
 
     @classmethod
     def of(cls, goal: Belief, slacks: Sequence[Belief], shared: SharedNoise | None = None) -> "Outcomes":
@@ -277,6 +291,10 @@ class Outcomes:
         sums = np.stack([drawn(i, one) for i, one in enumerate(self.sums)], axis=-3)
         if self._ties is not None:
             sums = self._ties.applied(sums, normals[..., n:, :, :])
+        for i, side in enumerate(self.sides):
+            if side:
+                own, one = side * sums[..., i, :, :], self.sums[i]
+                sums[..., i, :, :] = side * binomial.as_rates(own, side * one.mean, one.var)
         found = np.stack([sign * sums[..., i, :, :] + c for i, sign, c in self.basis.outcomes], axis=-3)
         if self.lowered is not None:
             found[..., 1, :, :] -= self.lowered

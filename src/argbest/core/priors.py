@@ -183,6 +183,20 @@ def of_logarithms(prior: Hyperprior) -> Hyperprior:
     return Hyperprior(rules, prior.starts)
 
 
+def large_as_allowed(prior: Hyperprior, n_scales: int) -> Hyperprior:
+    """Return a prior of the additive GP whose scales are as large as data allow: s^½ e^(−s).
+
+    ``n_scales`` scales stand before what is like the noise, and noise. Their density is flat in the standard
+    deviation (Gelman, "Prior distributions for variance parameters", 2006). A log-uniform scale says that a
+    part is most likely absent: where few events were seen, nothing speaks against that.
+    """
+    rules = prior.rules.copy()
+    scales = np.arange(len(rules) - 2 - n_scales, len(rules) - 2)
+    scales = scales[rules[scales, -2] < rules[scales, -1]]
+    rules[scales, 1] += 0.5
+    return Hyperprior(rules, prior.starts)
+
+
 def with_known_noise(prior: Hyperprior) -> Hyperprior:
     """Return the prior with the noise factor fixed at 1: the noise variances given are then exact."""
     rules, starts = prior.rules.copy(), prior.starts.copy()

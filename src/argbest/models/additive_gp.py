@@ -13,7 +13,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.binomial import Expected
 from argbest.core.earlier import widened
 from argbest.core.findings import Findings, Lengthscales, variation
-from argbest.core.integration import n_points, sample
+from argbest.core.integration import annealed, n_points, sample
 from argbest.core.landmarks import follows_all, one_by_one, too_large
 from argbest.core.noise import (
     PairNoise,
@@ -74,15 +74,15 @@ class AdditiveGPParams:
     offset: Array  # [...]: of an alternative's level
     joint: Array  # [...]: of what alternatives near each other have in common, context by context
     own: Array  # [...]: of what an alternative has of its own, context by context
-    noise: Array  # [..., alternative, context]: variance of one observation
+    noise: Array  # [..., alternative, context]: variance of one replication
     correlation: Array  # [..., context]: of the noise of replications that share random numbers
     constant: Array  # [...]: estimate of the constant
     theta: Array  # [..., parameter]: where the search ended, on standardised outcomes
     hessian: Array  # [..., parameter, parameter]: what the search has learned of the curvature there
     shift: Array  # [...]: of the standardisation
     spread: Array  # [...]: of the standardisation
-    fitted: IntArray  # [..., alternative, context]: observations at the last fit
-    searched: IntArray  # [...]: observations at the last full search
+    fitted: IntArray  # [..., alternative, context]: replications at the last fit
+    searched: IntArray  # [...]: replications at the last full search
     status: IntArray  # [...]: how the search ended
     changed: BoolArray  # [...]: whether the last fit was of this study
     uneven: Array | None = None  # [...]: how many times noise that is not common counts; None: once
@@ -113,7 +113,7 @@ class AdditiveGP:
         kernel: How alike near contexts and near alternatives are: rbf, matern12, matern32 or matern52.
         noise: What has a noise level of its own to learn: "pair" by shrinkage (`argbest.core.noise`), or
             "pooled" for one level.
-        noise_sd: The standard deviation of one observation where it is known: a number, or a table
+        noise_sd: The standard deviation of one replication where it is known: a number, or a table
             [alternative, context].
     """
 
@@ -277,8 +277,9 @@ class AdditiveGP:
     ) -> Plausible[AdditiveGPParams]:
         """Return hyper-parameters and noise tables as likely as the data leave them, of one study.
 
-        The prior is that of the fit, a density of the logarithms. Weights rest on the estimated noise table;
-        every point then has a table of its own.
+        The prior is that of the fit, a density of the logarithms; of a rate where there are limits parts are
+        taken to be as large as the data allow. Weights rest on the estimated noise table; every point then
+        has a table of its own.
         """
         from argbest.core import additive
 
@@ -292,6 +293,9 @@ class AdditiveGP:
         table = relative * rates.level
         weighed = params.correlation if additive.weighs_common_noise(tally.count) else None
         prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=weighed)
+        open_scales = bool(taken_for_rate(tally)) and len(setting.basis.outcomes) > 1
+        if open_scales:
+            prior = priors.large_as_allowed(prior, len(PARTS))
         rules = prior.rules.copy()
         if rules[-2, -2] == rules[-2, -1]:
             rules[-2, -2:] = params.theta[-2]  # nothing is learned of it here: it stays where it is
@@ -301,7 +305,12 @@ class AdditiveGP:
         size = max(tally.count.size, tally.shape[1] ** 2 // _DISTANCES)
         most = min(max(fewest, numbers // size) for numbers, fewest in limits)
         n = min(n_points(int((tally.count > 0).sum())), most)
-        points = sample(evaluate, params.theta, rules, n, generator, density=density)
+        if (
+            open_scales and density is None
+        ):  # an evidence is quick: some twenty of every point are no long wait
+            points = annealed(evaluate, rules, n, generator)
+        else:
+            points = sample(evaluate, params.theta, rules, n, generator, density=density)
         tables = np.broadcast_to(table, (n, *table.shape))
         if self._learns_noise:
             missed, expected = belief or (None, None)

@@ -11,6 +11,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, Focused
 from argbest.core.certificate import Mixture
 from argbest.core.findings import Findings
+from argbest.core.noise import taken_for_rate
 from argbest.core.outcomes import Outcomes, SharedNoise
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
@@ -140,7 +141,7 @@ class TakesNoise(Model[Any], Protocol):
 
     @property
     def noise_sd(self) -> Any:
-        """The standard deviation of one observation, a number or a table, where that is known; or None."""
+        """The standard deviation of one replication, a number or a table, where that is known; or None."""
 
 
 class LearnsNoise(Model[Any], Protocol):
@@ -287,8 +288,9 @@ def together(
 ) -> Mixture:
     """Return the mixture of a study of which these sums are learned, at its contexts.
 
-    The i-th points of all sums are put together: they were learned apart. ``shared`` is the noise that the
-    sums of a replication share; ``ruled_out`` [alternative, context] is for all of them.
+    The i-th points of all sums are put together: they were learned apart. Rates that are limited are drawn as
+    rates. ``shared`` is the noise that the sums of a replication share; ``ruled_out`` [alternative, context]
+    is for all of them.
     """
     return _joined(parts, [part.here() for part in parts], shared, ruled_out)
 
@@ -314,8 +316,13 @@ def _joined(
     if len(basis.outcomes) == 1:
         return mixtures[0]
 
+    sides = tuple(
+        basis.side(i) if basis.limited(i) and taken_for_rate(part.tally) else 0
+        for i, part in enumerate(parts)
+    )
+
     def condition(some: slice) -> Belief:
-        belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared)
+        belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared, sides=sides)
         return among_the_rest(belief, ruled_out)
 
     n, portion = min(each.n_points for each in mixtures), min(each.portion for each in mixtures)
