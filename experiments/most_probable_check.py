@@ -49,7 +49,7 @@ def _smallest_rate(mean: Array, var: Array, number: Array) -> tuple[float, int, 
 
     min over k of (m_b − m_k)² / (v_b/N_b + v_k/N_k); b if N_b²/v_b < Σ_{k≠b} N_k²/v_k, else that k.
     """
-    b = np.argmin(mean)
+    b = int(np.argmin(mean))
     rate, challenger, rest = np.inf, b, 0.0
     for k in range(len(mean)):
         if k != b:
@@ -78,7 +78,7 @@ def _false_choices(
         if i < first or equal:  # one replication of every pair after the other
             c, k = (i // n) % n_contexts, i % n
         else:
-            c = np.argmin(rate)
+            c = int(np.argmin(rate))
             k = chosen[c]
         y = mean[c, k] + spread[c, k] * numbers.standard_normal()
         number[c, k] += 1
@@ -108,12 +108,14 @@ def tables(numbers: np.random.Generator, noise: tuple[float, float]) -> tuple[Ar
 def play(problem: str, reading: tuple[str, str], numbers: IntArray) -> pd.DataFrame:
     """Return a row per look of some macro-replications: how many of their choices were false."""
     [(_, noise, looks, _)] = [match for match in MATCHES if match[0] == problem]
+    policy, variances = reading
     false = []
     for each in numbers.tolist():
         source = np.random.default_rng([SEED, READINGS.index(reading), each])
-        how = np.array(looks), reading[0] == "equal", reading[1] == "known"
-        false.append(_false_choices(source, *tables(source, noise), *how))
-    policy, variances = reading
+        mean, spread = tables(source, noise)
+        false.append(
+            _false_choices(source, mean, spread, np.array(looks), policy == "equal", variances == "known")
+        )
     return pd.DataFrame(
         {
             "problem": problem,
