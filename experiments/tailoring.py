@@ -3,9 +3,10 @@
 The rule, written before the first run:
 
 - Problems: all that are shipped with an exact truth, several contexts and at most 200 pairs, without the
-  editions that differ from another in their domain alone (`-text`) and without `cosine8`, whose best is tied
-  everywhere; of the families a new draw in every macro-replication. The large tables take minutes for one
-  study and are left out.
+  editions that differ from another in their domain alone (`-text`); of the families a new draw in every
+  macro-replication. Left out are `hartmann3`, `cosine8`, `cosine8-separated`, `barrett-prevention`,
+  `flow-line` and the two of the most probable best for their size, `call-centre`, `call-rush`, `call-lines`
+  and `facility-sizing` for their limits.
 - Default policy and model, the problem's initial design, common random numbers; one look, `REPLICATIONS`
   after the initial design. The interval is that of `answers.tailoring`: the 0.05 and 0.95 quantiles of
   joint draws of the mixture over hyper-parameters and noise.
@@ -13,18 +14,25 @@ The rule, written before the first run:
   errors (0.035) allowed. A family must hold; a single truth may be covered too often, which is shown.
 - `CURED_ON` are the problems that were looked at while causes were searched for; the others decide.
 
-What it found is in `stored/tailoring.csv`, of fewer macro-replications for time: 75 of gp-draws, trend-draws
-and queue-staffing, 100 of metric-draws, 25 of newsvendor and branin. Of these `experiments.questions` made 50
-of queue-staffing, 25 of metric-draws and all of the last two, with other seeds. The -separated problems and
-griewank were not run. Families are covered as often as they should be, 0.904 in all, without bias: neither
-the maximum nor the mixture is at fault. Single truths are covered too often: queue-staffing 0.96, newsvendor
-1.00 (0.95 of 100 in a trial with 200 replications), branin 0.96. With seeds of each pair's own (`--own`),
-where the skewed costs of queue-staffing do not cancel, it was covered less in trials: 0.83 of 100 after 200
-replications, 0.90 of 50 after 100; and 0.94 of 50 after 100 where the same table had normal noise.
+It was run twice. The first time (seed 33, 25 to 100 macro-replications, `covid-paper` not among the problems)
+queue-staffing, newsvendor and branin were covered in 0.96, 1.00 and 0.96. Causes were searched with 60
+macro-replications of that seed that nothing is judged by. The differences between alternatives, too, lie
+closer to the truth than is said of them, with shared seeds alone: their squared error is 0.71 and 0.64 of the
+variance claimed on the first two, 1.00 and 0.86 with seeds of their own. With shared seeds, noise that only
+some alternatives share counts several times (`common_noise.unevenness`). Counted once, in decisions and
+claims, the intervals cover 0.90 and 0.88, but those squared errors are 1.13 and 1.29 of the variance: all
+other claims would be bold. So it stays; `--even` counts it once in the interval alone.
+
+What is stored is the second run: seed 34, as many draws as users get (512, before 1,024), all problems,
+stopped by the clock before its 300 macro-replications. `stored/tailoring.csv` has the coverage,
+`tailoring_runs.csv` every interval (copied into DIR, it goes on from there), `tailoring_even.csv` the
+coverage with `--even`. Newsvendor is covered too often; `covid-paper`, which the first run had not looked at,
+too rarely: its interval lies too low.
 
 `python -m experiments.tailoring --out DIR` runs it again.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,20 +52,22 @@ from argbest.problems.base import Problem
 from argbest.table_files import write_csv
 from experiments.calibration import FAMILIES, show
 
-SEED, MACROREPS, REPLICATIONS, DRAWS, AT_ONCE = 33, 300, 100, 1024, 25
+SEED, MACROREPS, REPLICATIONS, DRAWS, AT_ONCE = 34, 300, 100, 512, 25
 CURED_ON = ("queue-staffing", "newsvendor")
 PROBLEMS = (
     *CURED_ON,
     *FAMILIES,
     *("branin", "branin-separated", "griewank", "griewank-separated", "hartmann3-separated"),
+    "covid-paper",
 )
 NOMINAL, ALLOWED = 0.9, (0.87, 0.93)
 
 
-def intervals(name: str, numbers: IntArray, *, common: bool = True) -> pd.DataFrame:
+def intervals(name: str, numbers: IntArray, *, common: bool = True, even: bool = False) -> pd.DataFrame:
     """Return a row per macro-replication: the true value of tailoring, and what is said of it.
 
-    ``place`` is the share of draws below the truth: within 0.05 and 0.95 the interval covers.
+    ``place`` is the share of draws below the truth: within 0.05 and 0.95 the interval covers. ``even`` leaves
+    out of the claims that noise which only some alternatives share counts several times (`unevenness`).
     """
     experiment = Experiment(
         name,
@@ -74,6 +84,8 @@ def intervals(name: str, numbers: IntArray, *, common: bool = True) -> pd.DataFr
     problems = experiment.problems(roots)
     setting = problems[0].setting
     params = model.fit(trace.tally, setting)
+    if even:
+        params = replace(params, uneven=None)
     rows = []
     for number, root, problem in zip(range(len(roots)), roots, problems, strict=True):
         mixture = averaged(model, trace.tally[number], setting, entries(params, number), root)
@@ -139,8 +151,11 @@ def coverage(rows: pd.DataFrame) -> pd.DataFrame:
 @click.argument("problems", nargs=-1)
 @click.option("--macroreps", type=click.IntRange(2), default=MACROREPS, show_default=True)
 @click.option("--common/--own", default=True, help="Whether alternatives share random numbers.")
+@click.option(
+    "--even", is_flag=True, help="Count noise that some alternatives share once, not several times."
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the tables.")
-def main(problems: tuple[str, ...], macroreps: int, common: bool, out: Path) -> None:
+def main(problems: tuple[str, ...], macroreps: int, common: bool, even: bool, out: Path) -> None:
     """Measure how often the interval of the value of tailoring covers."""
     out.mkdir(parents=True, exist_ok=True)
     kept = out / "tailoring_runs.csv"
@@ -150,7 +165,7 @@ def main(problems: tuple[str, ...], macroreps: int, common: bool, out: Path) -> 
         numbers = np.arange(start, min(start + AT_ONCE, macroreps))
         for name in problems or PROBLEMS:
             if (name, start) not in done:
-                parts.append(intervals(name, numbers, common=common))
+                parts.append(intervals(name, numbers, common=common, even=even))
                 write_csv(kept, pd.concat(parts, ignore_index=True))  # an interruption loses little
     show(coverage(pd.concat(parts, ignore_index=True)), out / "tailoring.csv")
 
