@@ -201,7 +201,7 @@ METHODS: dict[str, Entry] = {
     "OCBA": Entry(peer_methods.ocba, FAR / 4),
     "halving": Entry(peer_methods.halving, FAR / 2),
     "KN": Entry(peer_methods.kn),
-    "Optuna": Entry(peer_packages.optuna, package="optuna", allowed=20.0, parts=dict.fromkeys(SMALL, 15.0)),
+    "Optuna": Entry(peer_packages.optuna, package="optuna", allowed=60.0, parts=dict.fromkeys(SMALL, 15.0)),
     "BoTorch": Entry(peer_packages.botorch, package="botorch", allowed=20.0, parts=OF_BOTORCH),
     "SMAC3": Entry(peer_packages.smac, package="smac", allowed=0.0, parts=OF_SMAC),
     LIVE: Entry(live, allowed=0.0, parts=dict.fromkeys(SMALL, 15.0)),

@@ -36,6 +36,7 @@ from argbest.core.whole_tables import ConditionedOn, Observation, by_structure, 
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 DRAWN_JOINTLY = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
+_MANY_ROWS = 128  # later rows after which what is worked out takes them in
 _EVERY = 256  # cells of a table so small that a decision asks for most of its covariances, several times
 
 
@@ -274,7 +275,21 @@ class AdditiveBelief(CorrelatedAlternatives):
         """Return the belief with more rows [..., row, alternative, context], and what else changes."""
         var = np.maximum(self.var - np.einsum("...rkc,...rkc->...kc", rows, rows), 0.0)
         stack, n_rows = self.stack.add(self.n_rows, rows), self.n_rows + rows.shape[-3]
-        return replace(self, var=var, stack=stack, n_rows=n_rows, before=self._first, **changes)
+        return replace(self, var=var, stack=stack, n_rows=n_rows, before=self._for_later, **changes)
+
+    @cached_property
+    def _for_later(self) -> WorkedOut:
+        """What beliefs after this one begin with: of a small table with all rows so far, once these are many.
+
+        A decision looks at every later row, and at the table once.
+        """
+        first = self._first
+        if self.n_rows - first.n_rows < _MANY_ROWS or self._table[0] is None:
+            return first
+        table, begin = self._table
+        now = WorkedOut(self.n_rows)
+        now.table = table if begin == self.n_rows else table - _gram(self.rows[begin:])
+        return now
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z over the cells, study by study; cells out of the question stay at their means."""
