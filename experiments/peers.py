@@ -202,7 +202,7 @@ FEW = {
     "facility-sizing": 10,
 }  # macro-replications of argbest, where not 20
 SMALL = ("queue-staffing", "newsvendor", "branin", "metric-draws", "gp-draws", "classical", "facility-sizing")
-OF_BOTORCH = {"queue-staffing": 5.0, "newsvendor": 5.0, "branin": 5.0, "gp-draws": 2.0, "classical": 15.0}
+OF_BOTORCH = {"queue-staffing": 5.0, "newsvendor": 5.0, "branin": 2.0, "gp-draws": 2.0, "classical": 15.0}
 OF_SMAC = dict.fromkeys(("queue-staffing", "newsvendor", "branin"), 15.0)
 METHODS: dict[str, Entry] = {
     "equal": Entry(peer_methods.equal, FAR),
@@ -211,7 +211,7 @@ METHODS: dict[str, Entry] = {
     "halving": Entry(peer_methods.halving, FAR / 2),
     "KN": Entry(peer_methods.kn),
     "Optuna": Entry(peer_packages.optuna, package="optuna", allowed=60.0, parts=dict.fromkeys(SMALL, 15.0)),
-    "BoTorch": Entry(peer_packages.botorch, package="botorch", allowed=20.0, parts=OF_BOTORCH),
+    "BoTorch": Entry(peer_packages.botorch, package="botorch", allowed=60.0, parts=OF_BOTORCH),
     "SMAC3": Entry(peer_packages.smac, package="smac", allowed=0.0, parts=OF_SMAC),
     LIVE: Entry(live, allowed=0.0, parts=dict.fromkeys(SMALL, 15.0)),
 }
