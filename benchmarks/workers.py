@@ -99,7 +99,7 @@ def share(study: Study, clock: Clock, workers: int, seconds: float, *, first: in
     """Return how busy workers are by a clock while a study goes from so many replications to so many more."""
     sleepers = Sleepers(clock, workers, seconds)
     marks: list[float] = []
-    jobs: Any = partial(executors.Jobs, finished=cast(Any, sleepers), back=clock.now())
+    jobs: Any = partial(executors.Jobs, finished=cast(Any, sleepers), last_look=clock.now())
     with (
         mock.patch.object(executors, "Jobs", jobs),
         mock.patch.object(executors, "time", SimpleNamespace(monotonic=clock.now)),

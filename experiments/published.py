@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from argbest.errors import InputError
-from argbest.experiment.published import Sample, gap_in_errors, numbers
+from argbest.experiment.published import MeanOfRuns, gap_in_errors, numbers
 
 COLUMNS = (
     *("experiment", "objective", "algorithm", "iteration"),
@@ -114,7 +114,9 @@ def _landmarks(own: pd.DataFrame, curve: pd.DataFrame) -> list[int]:
 def _row(contender: str, own: pd.DataFrame, curve: pd.DataFrame, at: int) -> dict[str, object]:
     theirs = curve[curve["replications"] == at].iloc[0]
     ours = own.iloc[int(np.argmin(np.abs(own["replications"].to_numpy() - at)))]
-    first, second = (Sample(float(row["value"]), float(row["se"]), int(row["n"])) for row in (ours, theirs))
+    first, second = (
+        MeanOfRuns(float(row["value"]), float(row["se"]), int(row["n"])) for row in (ours, theirs)
+    )
     return {
         "problem": theirs["problem"],
         "measure": theirs["measure"],

@@ -88,11 +88,11 @@ class TaskByHand:
     def leave(self) -> None:
         """End as a process does that is told to: it takes leave first."""
         (self.folder / "tasks" / f"{self.name}.json").unlink()
-        self._lifeline.let_go()
+        self._lifeline.release()
 
     def die(self) -> None:
         """End as a killed process does: the sign of life stays."""
-        self._lifeline.let_go()
+        self._lifeline.release()
 
 
 @contextmanager

@@ -104,5 +104,5 @@ def assert_defined_where_pairs_have_no_spread(
 def assert_one_replication_of_a_pair_is_refused(propose: Propose, shape: tuple[int, int]) -> None:
     tally, c = a_tally(np.random.default_rng(9), shape), shape[1] // 2
     tally.count[1, c] = 1
-    with pytest.raises(InputError, match=rf"alternative 1 and context {c} .*has 1 obs.*initial=2"):
+    with pytest.raises(InputError, match=rf"alternative 1 and context {c} .*has 1 rep.*initial=2"):
         propose(tally, pending=np.full(shape, 5))  # trials under way have no variance yet

@@ -13,6 +13,7 @@ from argbest import Problem, Study, registry
 from argbest.problems.inventory import serial_inventory
 from argbest.study import executors, runner
 from argbest.study import learning as learning_from
+from argbest.study.journal import Request
 from argbest.study.learning import learn
 
 
@@ -101,9 +102,9 @@ def busy(
 
     monkeypatch.setattr(learning_from, "learn", slow_learn)
 
-    def slow_ask(n: int, **options: Any) -> Any:
-        counted[0] += per_decision * (n + 0.1 * len(study.pending()))
-        return ask(n, **options)
+    def slow_ask(request: Request) -> Any:
+        counted[0] += per_decision * (request.n + 0.1 * len(study.pending()))
+        return ask(request)
 
     monkeypatch.setattr(study._journal, "ask", slow_ask)
     clock = module.Clock(lambda: counted[0])
@@ -125,7 +126,7 @@ def test_workers_are_busy_while_decisions_take_two_thirds_of_the_time(
 def test_workers_are_busy_while_the_study_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Learning takes as long as a simulation does, a fifth of all time; decisions take none."""
     assert busy(monkeypatch, 16, 0.05, per_decision=0.0, learning=0.05) > 0.95
-    monkeypatch.setattr(runner._Run, "_stock_up", lambda _: None)
+    monkeypatch.setattr(runner._Run, "_ask_before_learning", lambda _: None)
     assert busy(monkeypatch, 16, 0.05, per_decision=0.0, learning=0.05) < 0.9
 
 

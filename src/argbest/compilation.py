@@ -172,15 +172,15 @@ def _put_in_place(scratch: Path, kept: Path, what: dict[str, str]) -> None:
 
 def _build_uncached(build: Callable[..., Any], reason: str) -> Any:
     """Return what is built for this process alone, and say why."""
-    notice = (
+    sentence = (
         f"{reason}, so every process compiles again. Set NUMBA_CACHE_DIR to a folder that only you can "
         "write to, because the code in it is run as your program."
     )
-    said = _notice.get()
-    if said is None or notice not in said.reasons:
-        warnings.warn(notice, CompilationNotice, stacklevel=6)
-        if said is not None:
-            said.reasons.add(notice)
+    shared = _notice.get()
+    if shared is None or sentence not in shared.reasons:
+        warnings.warn(sentence, CompilationNotice, stacklevel=6)
+        if shared is not None:
+            shared.reasons.add(sentence)
     return build(cache=False, again="")
 
 
@@ -293,10 +293,10 @@ _preparing = _Preparation()
 
 @dataclass
 class _Notice:
-    """What is said of all that is compiled together."""
+    """What is shown of all that is compiled together."""
 
     seconds: float
-    said: bool = False
+    shown: bool = False
     reasons: set[str] = field(default_factory=set)  # why it cannot be kept
 
 
@@ -306,9 +306,9 @@ _notice: ContextVar[_Notice | None] = ContextVar("notice", default=None)
 def _announce(again: str, *, kept: bool) -> None:
     """Say that a compilation begins, once for all that is compiled together."""
     notice = _notice.get() or _Notice(5.0)
-    if notice.said:
+    if notice.shown:
         return
-    notice.said = True
+    notice.shown = True
     time_needed = f"about {notice.seconds:.0f} s"
     if again:
         words = f"compiling numerical code again: {time_needed}. What is there cannot be used: {again}."

@@ -87,11 +87,11 @@ def _pour(place: Path | int, data: bytes) -> None:
 
 def _failure(place: Path, error: OSError | ValueError) -> ArgbestError:
     reason = getattr(error, "strerror", None) or str(error)
-    said = f"cannot write {str(place)!r}: {reason}."
+    what = f"cannot write {str(place)!r}: {reason}."
     if getattr(error, "errno", None) not in _FULL:
-        return InputError(f"{said} Name another file, in a folder that exists and that you may write to.")
+        return InputError(f"{what} Name another file, in a folder that exists and that you may write to.")
     return ArgbestError(
-        f"{said} The old file is unchanged. Free some space or name another place, and try again."
+        f"{what} The old file is unchanged. Free some space or name another place, and try again."
     )
 
 

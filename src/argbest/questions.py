@@ -65,10 +65,10 @@ def asks(given: object) -> str:
 
 def title(asked: Any) -> str:
     """Return a question as one would name it, with those of its options that are not the usual ones."""
-    said = (
+    options = (
         [(each.name, getattr(asked, each.name), each.default) for each in fields(asked)]
         if is_dataclass(asked)
         else []
     )
-    chosen = ",".join(f"{name}={value}" for name, value, usual in said if value != usual)
+    chosen = ",".join(f"{name}={value}" for name, value, usual in options if value != usual)
     return f"{asked.name}:{chosen}" if chosen else str(asked.name)

@@ -187,10 +187,10 @@ def choose(
         model_given: A name, with or without options, a model, or None.
         where: What stands before "policy" and "model" in errors: "[study] " of a study file.
     """
-    said, in_file = policy_given, bool(where)  # where nothing but names can stand
+    policy_asked, in_file = policy_given, bool(where)  # where nothing but names can stand
     if in_file or isinstance(policy_given, str | Mapping):
         policy_given = configured_policy(policy_given, kind=f"{where}policy")  # type: ignore[arg-type]
-    usual = usual_model(said)
+    usual = usual_model(policy_asked)
     if isinstance(policy_given, type) or not offers(policy_given, Policy):
         raise InputError(
             f"policy={policy_given!r} is neither a registered name nor an object that can `propose`."

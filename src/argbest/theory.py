@@ -70,8 +70,8 @@ def optimal_allocation(
         problem: A problem with known truth and noise.
         delta: How far below the best another alternative must be to count as wrong; contexts whose best
             alternatives are tied are refused without it.
-        cost: What a sample of every pair costs, [alternative][context]; the rate is then per unit of cost:
-            with a budget of B the probability of a false selection falls as exp(−B η*/2).
+        cost: What a replication of every pair costs, [alternative][context]; the rate is then per unit of
+            cost: with a budget of B the probability of a false selection falls as exp(−B η*/2).
     """
     share, rate = core.optimal_allocation(
         *_told_apart(problem, delta),
@@ -107,7 +107,7 @@ def expected_pcs(problem: Problem, allocation: object, n: float, *, delta: float
 
     PCS(c) = P(the largest of independent N(F_k, σ_k²/(n p_k)) is right), by quadrature; all tied for the best
     are right. Counts may be fractional. A pair without replications may come out as anything: it is above a
-    sampled one with probability 1/2.
+    simulated one with probability 1/2.
 
     Args:
         problem: A problem with known truth and noise.
@@ -198,7 +198,7 @@ def forecast(
 
 
 def _known(problem: Problem) -> tuple[Array, Array]:
-    """Return the truth, larger being better, and the variance of an observation."""
+    """Return the truth, larger being better, and the variance of a replication."""
     truth, noise_sd = problem.goal_truth, problem.goal_noise_sd
     if truth is None or noise_sd is None:
         missing = "truth" if truth is None else "noise_sd"

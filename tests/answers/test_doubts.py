@@ -87,10 +87,10 @@ def test_events_count_by_how_often_so_many_replications_may_have_missed_them() -
     missed = 1.0 - 0.05**0.1
     for size, turned in ((0.99 * lead / missed, False), (1.01 * lead / missed, True)):
         shown = Rarities(1, 0.01, size, 1e9, 0.0)
-        assert doubts._could_turn(belief, behind, foremost, led, shown).any() == turned
+        assert doubts._could_change(belief, behind, foremost, led, shown).any() == turned
         few = np.where(np.arange(len(behind))[:, None] == foremost[0], 1.0, behind)
-        assert doubts._could_turn(belief, few, foremost, led, shown).any()
-    assert not doubts._could_turn(belief, behind, foremost, led, Rarities(0, 0.0, 1e9, 1e9, 0.0)).any()
+        assert doubts._could_change(belief, few, foremost, led, shown).any()
+    assert not doubts._could_change(belief, behind, foremost, led, Rarities(0, 0.0, 1e9, 1e9, 0.0)).any()
 
 
 def test_events_are_no_larger_beside_the_noise_of_a_pair_than_where_they_were_seen() -> None:
@@ -105,7 +105,7 @@ def test_events_are_no_larger_beside_the_noise_of_a_pair_than_where_they_were_se
     least = float((led / (1.0 - 0.05**0.1) / np.sqrt(noise)).min())
     for relative, turned in ((0.99 * least, False), (1.01 * least, True)):
         shown = Rarities(1, 0.01, 1e9, relative, 0.0)
-        assert doubts._could_turn(belief, behind, foremost, led, shown).any() == turned
+        assert doubts._could_change(belief, behind, foremost, led, shown).any() == turned
 
 
 def test_skewness_needs_replications_by_the_first_term_of_edgeworths_expansion() -> None:

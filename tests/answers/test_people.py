@@ -39,7 +39,7 @@ def test_an_average_over_people_has_the_error_of_drawing_them() -> None:
     equal = Average.of(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
     assert equal.mean == 0.5
     assert equal.se == pytest.approx(np.sqrt(0.125))
-    assert Average.of(np.array([3.0, 3.0]), np.array([0.2, 0.8])).se == 0.0
+    assert Average.of(np.array([3.0, 3.0]), np.array([0.2, 0.8])).se == pytest.approx(0.0, abs=1e-15)
 
 
 def test_groups_say_what_the_selection_says(study: Study) -> None:

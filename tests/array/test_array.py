@@ -231,7 +231,7 @@ def test_a_replication_that_ends_every_task_fails(tmp_path: Path) -> None:
             while not (given := list(folder.given(presence.name))):
                 time.sleep(0.01)
             folder.greet(presence.greeting(), simulating=given[0][0])
-            lifeline.let_go()  # dead
+            lifeline.release()  # dead
         [outcome] = future.result(timeout=PATIENCE)
     assert outcome.reason == "5 tasks ended while they simulated it"
 

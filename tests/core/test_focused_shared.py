@@ -103,7 +103,7 @@ def test_the_next_replications_are_taken_in_exactly() -> None:
 
 def test_what_the_foremost_will_observe_next_is_what_they_would_in_the_whole() -> None:
     _, _, focused, whole = both()
-    ahead = focused.inner.next_samples
+    ahead = focused.inner.next_replications
     assert ahead is not None
     assert whole.shocks is not None
     for place in (0, 40, 300):

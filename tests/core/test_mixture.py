@@ -1,6 +1,7 @@
 """Mixtures: the plain averages of what their beliefs say."""
 
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from scipy.stats import t
 
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief, BlockBelief, CellBelief, best
-from argbest.core.certificate import Certificate, Mixture
+from argbest.core.certificate import Certificate, Mixture, averaged
+from argbest.core.outcomes import Outcomes
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.base import integrated
@@ -59,6 +61,30 @@ def test_a_mixture_averages_over_its_beliefs_however_they_are_portioned(portion:
         mixed.best_probability(), mean([o.best_probability() for o in each]), rtol=1e-12
     )
     assert np.all(mixed.lower_bound(chosen) <= mixed.good_probability(chosen) + 1e-12)
+
+
+@pytest.mark.parametrize("portion", [2, N])
+def test_what_has_the_means_of_a_mixture_selects_what_loses_least_by_its_account(portion: int) -> None:
+    belief = cells()
+    mixed = mixture(belief, portion)
+    fitted = CellBelief(belief.mean[0], belief.var[0], belief.noise[0])
+    selects = averaged(fitted, mixed)
+    np.testing.assert_allclose(selects.mean, belief.mean.mean(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(selects.var, fitted.var)
+    least = mixed.expected_loss(best(selects))
+    every = np.stack([mixed.expected_loss(np.full(C, k)) for k in range(K)])
+    np.testing.assert_allclose(least, every.min(axis=0), atol=1e-9)
+    assert np.any(best(selects) != best(fitted)), "the seed shows no difference: the test says nothing"
+
+
+def test_each_sum_of_several_has_the_means_of_its_own_mixture() -> None:
+    goal, slack = cells(seed=1), cells(seed=2)
+    mixed = Mixture(lambda some: Outcomes.of(part(goal, some), [part(slack, some)]), N, N, np.asarray(3.0))
+    first, second = (CellBelief(each.mean[0], each.var[0], each.noise[0]) for each in (goal, slack))
+    fitted = Outcomes.of(first, [second])
+    selects = cast(Outcomes, averaged(fitted, mixed))
+    np.testing.assert_allclose(selects.mean, goal.mean.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(selects.slacks[0].mean, slack.mean.mean(axis=0), rtol=1e-12)
 
 
 def test_joint_draws_come_from_all_beliefs_alike() -> None:

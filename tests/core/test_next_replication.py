@@ -16,7 +16,7 @@ from scipy.stats import multivariate_normal
 from argbest.core import additive_belief, conditioning
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array
-from argbest.core.belief import anticipate, best, next_samples, take_in
+from argbest.core.belief import anticipate, best, next_replications, take_in
 from argbest.core.decision import Decision
 from argbest.core.knowledge_gradient import log_kg_here
 from argbest.core.question import BEST
@@ -157,7 +157,7 @@ def test_what_the_next_replications_observe_is_the_contrast_of_each_one() -> Non
         number = belief.shocks.following[k, c] + rng.integers(2)
         belief = take_in(belief, Decision(k, c), np.asarray(0.3), number)  # type: ignore[assignment]
         assert belief.shocks is not None
-        ahead, samples = belief.shocks.next_contrasts, next_samples(belief)
+        ahead, samples = belief.shocks.next_contrasts, next_replications(belief)
         assert ahead is not None
         assert samples is not None
         rows = rng.normal(size=(3, *belief.mean.shape))
@@ -175,9 +175,9 @@ def test_what_the_next_replications_observe_is_the_contrast_of_each_one() -> Non
 
 def test_a_large_table_says_of_next_samples_what_a_small_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
     belief = Study(6, names=False).belief()
-    small = next_samples(belief)
+    small = next_replications(belief)
     monkeypatch.setattr(additive_belief, "DRAWN_JOINTLY", 0)
-    large = next_samples(replace(belief, before=None))
+    large = next_replications(replace(belief, before=None))
     assert small is not None
     assert large is not None
     np.testing.assert_allclose(large.var, small.var, rtol=1e-9)
@@ -233,7 +233,7 @@ def test_the_value_of_a_sample_is_the_variance_that_its_replication_takes_from_d
     density = np.random.default_rng(seed).normal(size=belief.mean.shape)
     density[selected, np.arange(belief.mean.shape[1])] = -np.inf
     score = np.exp(log_reduction(BEST.contrasts(belief, selected), density))
-    assert next_samples(belief) is not None
+    assert next_replications(belief) is not None
     before = belief.difference_var(selected)
     for k, c in np.ndindex(belief.mean.shape):
         after = anticipate(belief, Decision(np.array(k), np.array(c))).difference_var(selected)
@@ -276,7 +276,7 @@ def open_study(seed: int) -> Study:
 def test_policies_that_look_one_sample_ahead_see_what_its_replication_will_do(seed: int) -> None:
     study = open_study(seed)
     belief = study.belief()
-    assert next_samples(belief) is not None
+    assert next_replications(belief) is not None
     shape = belief.mean.shape
     weights = np.random.default_rng(seed).dirichlet(np.ones(shape[1]))
     gained = np.array([[gains(study, k, c) for c in range(shape[1])] for k in range(shape[0])])

@@ -20,7 +20,7 @@ def test_in_python_it_takes_the_compiled_search_s_steps(monkeypatch: pytest.Monk
         with monkeypatch.context() as patched:
             for module in (additive, search_module):
                 patched.setattr(module, "SMALL", 0)
-            patched.setattr(additive, "structure_shows_the_way", lambda *_, **__: False)
+            patched.setattr(additive, "structure_helps_search", lambda *_, **__: False)
             step_by_step = additive.fit_map(one.inputs(), one.tally, one.noise, prior, search)
         assert at_once.status == step_by_step.status == CONVERGED
         assert float(at_once.value) == pytest.approx(float(step_by_step.value), rel=1e-9)

@@ -114,7 +114,7 @@ def test_false_choices_are_what_is_not_right(monkeypatch: pytest.MonkeyPatch) ->
     first = known[(known["problem"] == "most-probable-best") & known["contender"].str.startswith("equal")]
     short = first.iloc[:1].assign(replications=20)
     monkeypatch.setattr(published, "numbers", lambda: short)
-    monkeypatch.setitem(published._LOOK_EVERY, "baseline", 20)
+    monkeypatch.setitem(published._CHECKPOINT_EVERY, "baseline", 20)
     [row] = published.beside_ours(macroreps=6).to_dict("records")
     asked = Experiment(
         "most-probable-best", "equal:independent", replications=20, macroreps=6, refit_every=50,

@@ -61,7 +61,7 @@ def test_a_fit_by_structure_ends_where_the_dense_one_does(
     found = []
     for by_structure in (True, False):
         monkeypatch.setattr(additive, "structured", lambda *_, by=by_structure, **__: by)
-        monkeypatch.setattr(additive, "structure_shows_the_way", lambda *_, **__: False)
+        monkeypatch.setattr(additive, "structure_helps_search", lambda *_, **__: False)
         found.append(MODEL.fit(tally, where))
     ours, theirs = found
     assert ours.status == theirs.status == CONVERGED
@@ -84,7 +84,7 @@ def test_a_fit_by_structure_ends_where_the_dense_one_does(
 def test_a_search_that_structure_begins_ends_at_the_dense_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
     where, tally = setting(24, 14, names=False), observed(24, 14, 2)
     quick = MODEL.fit(tally, where)
-    monkeypatch.setattr(additive, "structure_shows_the_way", lambda *_, **__: False)
+    monkeypatch.setattr(additive, "structure_helps_search", lambda *_, **__: False)
     plain = MODEL.fit(tally, where)
     assert quick.status == plain.status == CONVERGED
     np.testing.assert_allclose(quick.theta, plain.theta, atol=0.01)

@@ -137,7 +137,7 @@ def test_variances_stay_positive_where_observations_agree() -> None:
 
 def test_too_few_observations_are_refused() -> None:
     tally = ragged((2, 5))
-    with pytest.raises(InputError, match="no more observations than coefficients"):
+    with pytest.raises(InputError, match="no more replications than coefficients"):
         learned(Tally(np.ones((2, 2), int), tally.mean[:, :2], np.zeros((2, 2))), LINE[[0, 4]])
     tally.count[1, 1:] = 0
     with pytest.raises(InputError, match=r"position \[1\] was observed at contexts \[0\] only"):

@@ -172,16 +172,16 @@ def test_equal_shares_where_nothing_varies(policy: TS | TSPlus) -> None:
     np.testing.assert_allclose(begun.shares, [[0, 0.25, 0, 0.25, 0]] * 2)
 
 
-def test_too_few_observations_are_refused() -> None:
+def test_too_few_replications_are_refused() -> None:
     tally, where = a_tally((3, 5)), setting(LINE)
     tally.count[1, 3] = 1
-    with pytest.raises(InputError, match="alternative 1 and design context 3 .*has 1 obs.*needs 2 or more"):
+    with pytest.raises(InputError, match="alternative 1 and design context 3 .*has 1 rep.*needs 2 or more"):
         propose(TSPlus(), tally, where)
     tally.count[1, 1] = 1
-    with pytest.raises(InputError, match=r"TS needs more than 2 observations .*contexts \[1, 3\]"):
+    with pytest.raises(InputError, match=r"TS needs more than 2 replications .*contexts \[1, 3\]"):
         propose(TS(), tally, where)
     tally.count[1, 1] = 0
-    with pytest.raises(InputError, match="alternative 1 and design context 1 .*has 0 obs"):
+    with pytest.raises(InputError, match="alternative 1 and design context 1 .*has 0 rep"):
         TS().begin(where, tally)
 
 

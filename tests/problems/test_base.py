@@ -374,7 +374,7 @@ def test_the_tally_of_no_observations_is_empty() -> None:
     [
         (
             {"value": [1.0, np.nan]},
-            "row 1 of the frame has value .*nan.*; an observation must be a finite number",
+            "row 1 of the frame has value .*nan.*; a replication must be a finite number",
         ),
         ({"value": [np.inf, 1.0]}, "row 0 of the frame has value .*inf"),
         ({"value": [1.0, "oops"]}, "row 1 of the frame has value 'oops'"),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from argbest import InputError
-from argbest.experiment.published import Sample, gap_in_errors
+from argbest.experiment.published import MeanOfRuns, gap_in_errors
 from experiments.published import COLUMNS, compare, largest, read
 
 ROW = ("branin", "mean", "IKG", 100, 0.9, 0.03, 100, 0.9)
@@ -37,18 +37,18 @@ def test_published_curves_come_under_our_names(tmp_path: Path) -> None:
 
 
 def test_a_difference_is_in_combined_standard_errors() -> None:
-    first, second = Sample(0.95, 0.03, 400), Sample(0.90, 0.04, 100)
+    first, second = MeanOfRuns(0.95, 0.03, 400), MeanOfRuns(0.90, 0.04, 100)
     assert gap_in_errors(first, second, proportion=False) == pytest.approx(1.0)
     # Proportions: p = (8 + 4)/20 = 0.6, so the error is √(0.24 · 0.2).
-    first, second = Sample(0.8, 0.1, 10), Sample(0.4, 0.1, 10)
+    first, second = MeanOfRuns(0.8, 0.1, 10), MeanOfRuns(0.4, 0.1, 10)
     assert gap_in_errors(first, second, proportion=True) == pytest.approx(0.4 / math.sqrt(0.048))
 
 
 def test_proportions_of_none_have_an_error_unless_both_are_none() -> None:
-    none, some = Sample(0.0, 0.0, 100), Sample(0.1, 0.03, 100)
+    none, some = MeanOfRuns(0.0, 0.0, 100), MeanOfRuns(0.1, 0.03, 100)
     assert -4.0 < gap_in_errors(none, some, proportion=True) < -3.0
     assert gap_in_errors(none, none, proportion=True) == 0.0
-    assert gap_in_errors(Sample(1.0, 0.0, 2), Sample(0.5, 0.0, 2), proportion=False) == math.inf
+    assert gap_in_errors(MeanOfRuns(1.0, 0.0, 2), MeanOfRuns(0.5, 0.0, 2), proportion=False) == math.inf
 
 
 def test_the_published_ikg_is_set_beside_both_of_ours(tmp_path: Path) -> None:

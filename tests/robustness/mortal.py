@@ -148,7 +148,7 @@ def dies_in_a_write(folder: Path, point: str) -> list[int]:
     folder.mkdir()
     file, log = folder / "study.db", folder / "log"
     Study(problem(value), initial=1, seed=SEED, storage=file).run(19)
-    append, finish, add = SQLLog.append, SQLLog.finish, Journal._add
+    append, finish, add = SQLLog.append, SQLLog.finish, Journal._apply_own
     telling: list[Told] = []
 
     def die_at(now: str) -> None:
@@ -169,7 +169,7 @@ def dies_in_a_write(folder: Path, point: str) -> list[int]:
         add(self, events)
 
     def go_on() -> None:
-        SQLLog.append, SQLLog.finish, Journal._add = (  # type: ignore[method-assign]
+        SQLLog.append, SQLLog.finish, Journal._apply_own = (  # type: ignore[method-assign]
             append_and_die,
             finish_and_die,
             die_and_add,

@@ -17,6 +17,7 @@ from watching import PATIENCE
 from argbest import Study
 from argbest.answers.overview import overview
 from argbest.storage.sql import SQLStorage
+from argbest.study.journal import Request
 from argbest.studyfile import read
 
 BUDGET = 150
@@ -72,11 +73,11 @@ def test_policies_that_need_the_whole_initial_design_wait_for_the_last_of_it(pol
 
 def test_what_one_worker_took_over_from_the_dead_no_other_takes_from_it(tmp_path: Path) -> None:
     one = Study(problem(value), storage=tmp_path / "s.db")
-    [left] = one._journal.ask(1, worker="dead")
+    [left] = one._journal.ask(Request(1, "dead"))
     two = Study.load(tmp_path / "s.db")
-    one._journal.give_back([left.id], of=["dead"])
-    [taken] = one._journal.ask(1, worker="alive")
-    two._journal.give_back([left.id], of=["dead"])  # it looked before the first had the trial
+    one._journal.give_back([left.id], workers=["dead"])
+    [taken] = one._journal.ask(Request(1, "alive"))
+    two._journal.give_back([left.id], workers=["dead"])  # it looked before the first had the trial
     assert (taken.id, taken.seed) == (left.id, left.seed)
     assert one.refresh()._journal.ledger.held == two._journal.ledger.held == {left.id: "alive"}
 

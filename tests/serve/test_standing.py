@@ -11,6 +11,7 @@ from argbest import Study
 from argbest.answers.overview import overview, pace
 from argbest.serve.watch import MOST_POINTS, Point, Reading, extended, past, standing
 from argbest.storage.base import Worker
+from argbest.study.journal import Request
 
 SAME = ("replications", "budget", "seconds_spent", "seconds_budget", "trials")
 
@@ -41,7 +42,7 @@ def test_what_remains_of_the_budget_is_to_come(study: Study) -> None:
     left = 40 - study.n_replications
     assert left > 3
     assert standing(study)["to_come"] == left
-    study._journal.ask(3, worker="here")
+    study._journal.ask(Request(3, "here"))
     found = standing(study)
     assert (found["queued"], found["trials"]["pending"], found["to_come"]) == (0, 3, left - 3)
     assert standing(study.run(40))["to_come"] == 0
@@ -55,7 +56,7 @@ def test_without_a_budget_what_is_queued_is_to_come(file: Path) -> None:
 
 def test_rate_and_time_left_are_those_of_late_while_somebody_simulates(study: Study) -> None:
     assert standing(study)["per_second"] is None  # the run has ended
-    study._journal.ask(1, worker="here")
+    study._journal.ask(Request(1, "here"))
     found = standing(study)
     assert found["per_second"] > 0
     assert found["seconds_left"] == pytest.approx((40 - study.n_replications) / found["per_second"])
@@ -76,7 +77,7 @@ def test_a_pace_forgets_a_pause_and_slows_down_when_nothing_comes() -> None:
 
 
 def test_a_worker_that_vanished_is_gone_but_keeps_what_it_had(study: Study) -> None:
-    study._journal.ask(2, worker="lost")
+    study._journal.ask(Request(2, "lost"))
     lost = Worker("lost", "elsewhere", 1, 0.0, 100.0, 4, 200.0)
     study._journal.storage.greet(lost)
     (found,) = (each for each in standing(study)["workers"] if each["name"] == "lost")

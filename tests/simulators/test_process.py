@@ -215,7 +215,7 @@ def test_an_interruption_while_the_guard_is_told_waits_until_it_knows(
 
 
 def test_the_end_does_not_wait_for_a_lock_that_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_FAREWELL", 0.2)
+    monkeypatch.setattr(process, "_SECONDS_TO_END", 0.2)
     process.ready()
     told = process._GUARD._process
     assert told is not None

@@ -14,6 +14,7 @@ from watching import eventually
 
 from argbest import Study
 from argbest.study import workers
+from argbest.study.journal import Request
 from argbest.study.workers import Patience, Presence, Watch, alive
 
 HOLDS = """
@@ -60,7 +61,7 @@ def test_a_live_worker_of_a_machine_with_the_same_name_and_numbers_is_left_alone
         elsewhere.setattr(os, "getpid", lambda: gone.pid)
         worker = Presence()
         there._journal.storage.greet(worker.greeting())
-        [trial] = there._journal.ask(1, worker=worker.name)
+        [trial] = there._journal.ask(Request(1, worker.name))
     go_to_another_machine(monkeypatch, tmp_path / "here")
     here = Study.load(tmp_path / "study.db", simulate=simulate)
     seen = here._journal.workers()[0]
@@ -93,15 +94,15 @@ def test_a_worker_of_this_machine_that_ended_is_known_at_once(tmp_path: Path, ma
 def test_two_runs_in_one_process_know_of_each_other_s_life(tmp_path: Path) -> None:
     one = workers.Lifeline("host-1-abc")
     assert not workers.ended("host-1-abc")
-    one.let_go()
-    one.let_go()
+    one.release()
+    one.release()
     assert workers.ended("host-1-abc")
     assert not workers.ended("host-1-def")  # never heard of
 
 
 def test_a_folder_shared_by_machines_proves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     line = workers.Lifeline("host-1-abc")
-    line.let_go()
+    line.release()
     assert workers.ended("host-1-abc")
     boot = tmp_path / "boot_id"
     boot.write_text("another-machine-or-another-boot\n")
@@ -110,7 +111,7 @@ def test_a_folder_shared_by_machines_proves_nothing(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_folder_that_others_can_write_to_is_not_believed(machine: Path) -> None:
-    workers.Lifeline("host-1-abc").let_go()
+    workers.Lifeline("host-1-abc").release()
     [folder] = machine.iterdir()
     folder.chmod(0o777)
     assert not workers.ended("host-1-abc")
@@ -122,7 +123,7 @@ def test_a_folder_that_others_can_write_to_is_not_believed(machine: Path) -> Non
 
 
 def test_a_name_cannot_lead_out_of_the_folder(machine: Path) -> None:
-    workers.Lifeline("host-1-../../escaped").let_go()
+    workers.Lifeline("host-1-../../escaped").release()
     assert [path.name.rpartition("-")[2] for path in next(machine.iterdir()).iterdir()] == ["escaped"]
 
 
@@ -132,12 +133,12 @@ def test_files_of_workers_that_ended_long_ago_are_removed(
     for name in ("old", "held"):
         line = workers.Lifeline(f"host-1-{name}")
         if name == "old":
-            line.let_go()
+            line.release()
     [folder] = machine.iterdir()
     for path in folder.iterdir():
         os.utime(path, (0, 0))
     monkeypatch.setattr(workers, "_SELDOM", 1)
-    workers.Lifeline("host-1-new").let_go()
+    workers.Lifeline("host-1-new").release()
     assert {path.name.rpartition("-")[2] for path in folder.iterdir()} == {"held", "new"}
 
 
@@ -145,10 +146,10 @@ def test_a_machine_without_room_for_lifelines_goes_by_silence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    workers.Lifeline("host-1-abc").let_go()
+    workers.Lifeline("host-1-abc").release()
     assert not workers.ended("host-1-abc")
     monkeypatch.setattr(workers, "fcntl", None)
-    workers.Lifeline("host-1-abc").let_go()
+    workers.Lifeline("host-1-abc").release()
     assert not workers.ended("host-1-abc")
 
 

@@ -12,6 +12,7 @@ from argbest.core.arrays import Array
 from argbest.core.noise import clearly_beaten
 from argbest.policies.confirm import Separate
 from argbest.problems import design
+from argbest.study.journal import Request
 
 K = 1200
 
@@ -90,7 +91,7 @@ def test_a_policy_for_a_guarantee_may_ask_for_what_is_out() -> None:
     study = a_study(truths(), np.full(K, 0.3), "c-ocba", "independent").run(K + 60, batch=K)
     closed = clearly_beaten(study._tally)
     journal = study._journal
-    trials = journal.ask(5, worker="by hand", policy=lambda _: Separate(closed))
+    trials = journal.ask(Request(5, "by hand", policy=lambda _: Separate(closed)))
     assert all(closed[study.problem.alternatives.index(trial.alternative), 0] for trial in trials)
 
 

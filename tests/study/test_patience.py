@@ -22,6 +22,7 @@ from argbest.errors import OutageNotice
 from argbest.storage.base import Event, Log, Worker
 from argbest.storage.sql import SQLStorage
 from argbest.study import workers
+from argbest.study.journal import Request
 
 BEGIN = r"^\d\d:\d\d:\d\d the wire is cut; waiting for up to 0.06 seconds. Nothing is lost.$"
 END = r"^\d\d:\d\d:\d\d the storage can be reached again, after 0 seconds.$"
@@ -105,7 +106,7 @@ def test_every_operation_is_waited_for_and_done_once(
 ) -> None:
     storage = Shaky(tmp_path / "study.db")
     study = Study(problem(), initial=1, storage=storage)
-    study._journal.ask(1, worker="somebody else who is gone")
+    study._journal.ask(Request(1, "somebody else who is gone"))
     storage.fails = failing(operation, every=every, times=times)
     with pytest.warns(OutageNotice) as caught:
         study.run(40)

@@ -140,9 +140,9 @@ def test_workers_are_judged_by_the_watcher_s_clock(monkeypatch: pytest.MonkeyPat
     assert not watch.dead(replace(far, seen=2.0))
     now[0] = 119.0
     assert watch.dead(replace(far, seen=2.0))
-    assert not watch.dead(replace(far, seen=2.0), deaf=100.0)  # we could not have heard it
+    assert not watch.dead(replace(far, seen=2.0), unreached=100.0)  # we could not have heard it
     now[0] = 160.0
-    assert watch.dead(replace(far, seen=2.0), deaf=100.0)
+    assert watch.dead(replace(far, seen=2.0), unreached=100.0)
 
 
 def test_when_a_run_is_left_the_programs_of_other_slots_are_killed(tmp_path: Path) -> None:

@@ -115,5 +115,7 @@ def test_permuting_the_alternatives_of_a_noise_free_study_permutes_the_answers(
     two = Study(Problem(list("cab"), [0, 1, 2, 3], exact), policy=policy, initial=2).run(24)
     names = ["selected", "runner_up"]
     assert one.selection()[names].equals(two.selection()[names])
-    assert_close(one.selection()["mean"], two.selection()["mean"], tolerance)
-    assert_close(one._belief().mean, two._belief().mean[[1, 2, 0]], tolerance)
+    means = [each.certificate(integrate=False).belief.mean for each in (one, two)]
+    assert_close(means[0], means[1][[1, 2, 0]], tolerance)
+    # Averages are over points drawn by the position of an alternative: alike, not the same.
+    assert_close(one.selection()["mean"], two.selection()["mean"], 1e-3)

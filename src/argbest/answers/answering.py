@@ -109,9 +109,9 @@ class Answer(Sentences):
     @property
     def meaning(self) -> str:
         """What ``value`` is."""
-        said = _VALUES.get(self.question.partition(":")[0], "value")
+        meaning = _VALUES.get(self.question.partition(":")[0], "value")
         priced = self.limits and not offers(self.bound, CountsOnlyKept)
-        return f"{said}, broken limits at their price," if priced else said
+        return f"{meaning}, broken limits at their price," if priced else meaning
 
     @property
     def value_unit(self) -> str:
@@ -123,36 +123,38 @@ class Answer(Sentences):
 
     def details(self) -> list[str]:
         """Return limits, ties or runner-up, what a rule costs, where it is wrong, and doubts, in words."""
-        said = [self.limits] if self.limits else []
+        lines = [self.limits] if self.limits else []
         if self.limits and self.p_feasible is not None:
-            said = [f"P(keeps all limits in every context) {chance(self.p_feasible)}; {self.limits}"]
+            lines = [f"P(keeps all limits in every context) {chance(self.p_feasible)}; {self.limits}"]
         if self.ties:
-            said.append(f"as good, but for {self._amount(self.delta)}: {first_of(list(map(str, self.ties)))}")
+            lines.append(
+                f"as good, but for {self._amount(self.delta)}: {first_of(list(map(str, self.ties)))}"
+            )
         elif self.runner_up is not None:
-            said.append(f"runner-up: {self.runner_up}")
+            lines.append(f"runner-up: {self.runner_up}")
         if self.price is not None:
-            said.append(
+            lines.append(
                 f"price of simplicity, against the best of every context: {self.price.said(self.unit)}"
             )
         if self.wrong:
-            said += self.wrong[:_SHOWN_WRONG]
+            lines += self.wrong[:_SHOWN_WRONG]
             more = len(self.wrong) - _SHOWN_WRONG
-            said += [f"… and in {more} more contexts (see `wrong`)"] if more > 0 else []
-        return [*said, self.note] if self.note else said
+            lines += [f"… and in {more} more contexts (see `wrong`)"] if more > 0 else []
+        return [*lines, self.note] if self.note else lines
 
     def sentences(self) -> list[str]:
         """Return all there is to say of the choice, the most important first."""
-        said = [] if self.value is None else [f"{self.meaning} {self.value.said(self.value_unit)}"]
-        said.append(
+        lines = [] if self.value is None else [f"{self.meaning} {self.value.said(self.value_unit)}"]
+        lines.append(
             f"expected loss {self._amount(self.expected_loss)}; P(right) {chance(self.p_right)}; "
             f"P(loses at most {self._amount(self.delta)}) {chance(self.p_within)}: {self.state}"
         )
-        said += self.details()
+        lines += self.details()
         if self.tailoring is not None:
-            said.append(self.tailoring.said(self.unit))
+            lines.append(self.tailoring.said(self.unit))
         if self.state == OPEN and self.halving is not None:
-            said.append(str(self.halving))
-        return said
+            lines.append(str(self.halving))
+        return lines
 
     def __str__(self) -> str:
         return "\n".join([f"{self.question}: {self.headline}", *self.sentences()])
@@ -265,20 +267,20 @@ def _of_limits(view: "View", limited: Question) -> str:
 
 
 def _keeping(view: "View", certificate: Certificate, of: Callable[[BoolArray], AnyArray]) -> Array | None:
-    """Return how probable it is that what ``of`` says is true, given which pairs keep all limits.
+    """Return the probability that ``of`` is true, a function of which pairs keep all limits.
 
-    It gets that as [draw, ..., alternative, context]; contexts without an answer count as kept. None without
-    limits.
+    Its argument is [draw, ..., alternative, context]; in contexts without an answer limits count as kept.
+    None without limits.
     """
     if not view.problem.limits:
         return None
     answered = view.inference.answered
 
-    def said(outcomes: Array) -> Array:
+    def true(outcomes: Array) -> Array:
         kept = np.all(outcomes[..., 1:, :, :] >= 0, axis=-3)
         return np.asarray(of(kept if answered is None else kept | ~answered), float)
 
-    return np.asarray(certificate.of_outcomes(said).mean(axis=0))
+    return np.asarray(certificate.of_outcomes(true).mean(axis=0))
 
 
 def _named(rewards: AnyArray, choice: IntArray) -> AnyArray:
@@ -291,14 +293,14 @@ def _average(certificate: Certificate, each: Array) -> float:
     return float(np.where(counted > 0, each, 0.0) @ counted)
 
 
-def _state(said: dict[str, Any]) -> str:
-    if said["note"]:
+def _state(parts: dict[str, Any]) -> str:
+    if parts["note"]:
         return OPEN
-    return SURE if said["p_right"] >= LEVEL else EQUAL if said["p_within"] >= LEVEL else OPEN
+    return SURE if parts["p_right"] >= LEVEL else EQUAL if parts["p_within"] >= LEVEL else OPEN
 
 
 def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> dict[str, Any]:
-    """Return what is said of one alternative for all contexts."""
+    """Return the parts of an answer with one alternative for all contexts."""
     problem, worth, chosen = view.problem, certificate.drawn_values, int(certificate.choice)
     sign = _sign(problem, bound)
     largest = worth.max(axis=1, keepdims=True)
@@ -342,14 +344,14 @@ def _worst(
 
 
 def _sign(problem: Problem, bound: Question) -> int:
-    """Return what turns the value of a choice into what a user reads: rewards, a regret, a share."""
+    """Return the sign that turns the value of a choice into what a user reads: rewards, a regret, a share."""
     if bound.name == "regret":
         return -1
     return 1 if bound.name == "most-probable-best" else problem.sign
 
 
 def _of_contexts(view: "View", certificate: Certificate, zone: float) -> dict[str, Any]:
-    """Return what is said of one alternative per context."""
+    """Return the parts of an answer with one alternative per context."""
     frame, limits = frames.selection(view, zone), bool(view.problem.limits)
     chosen = np.maximum(certificate.choice, 0)
     draws = certificate.of_draws(lambda some: _named(some[..., 0, :, :] if limits else some, chosen))
@@ -391,7 +393,7 @@ def _ties(
 
 
 def _of_another(view: "View", bound: Question, certificate: Certificate) -> dict[str, Any]:
-    """Return what can be said of any question: its choice as it is, part by part."""
+    """Return the parts of the answer to any other question: its choice as it is."""
     table = pd.DataFrame({"expected_loss": certificate.expected_loss, "p_right": certificate.pcs})
     problem, words = view.problem, ""
     if offers(bound, SaysChoices):
@@ -409,7 +411,7 @@ def _of_another(view: "View", bound: Question, certificate: Certificate) -> dict
 
 
 def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str, Any]:
-    """Return what is said of the m best of every context."""
+    """Return the parts of an answer with the m best of every context."""
     problem, chosen = view.problem, certificate.choice  # [place, context]
     labels = problem.alternatives.labels
     outside = certificate.known.mean.copy()
@@ -443,7 +445,7 @@ def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str
 
 
 def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[str, Any]:
-    """Return what is said of a rule: its value, what it loses against the table, and where it is wrong."""
+    """Return the parts of an answer with a rule: its value, its loss against the table, where it is wrong."""
     problem, shares = view.problem, bound.contexts.shares
     tree = bound.tree(certificate.known)
     rule = rules.ChosenRule(tree, problem.alternatives, problem.contexts)

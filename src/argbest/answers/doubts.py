@@ -1,15 +1,15 @@
 """Why a choice is not called sure although its probability is high: the data do not allow such a claim yet.
 
-A probability follows from a model. It is not trusted by itself
+A probability follows from a model. However high it is, a choice is not called sure
 
-- where the model check objects, unless the replications of the pairs say the same by themselves;
-- where rewards are skewed and too few replications stand behind the two foremost alternatives, or where no
-  pair has three, so that skewness could not show;
-- where rare events, seen elsewhere, could change the answer and may not have come yet;
-- where no two replications of any pair differ: nothing is known of the noise, unless it was told, or the
-  contexts of runs never repeat and enough neighbours tell it.
+- where the model check objects, unless the replications of the pairs by themselves say the same;
+- where rewards are skewed and the two foremost alternatives have too few replications for that, or where no
+  pair has three replications, so that nobody can see whether rewards are skewed;
+- where rare events, seen in other pairs, could change the answer and may have been missed by chance;
+- where no two replications of any pair differ: then nothing is known of the noise, unless the user has said
+  what it is, or contexts of runs never repeat and enough neighbours show it.
 
-Nobody can foresee an event that has not been seen anywhere.
+An event that was seen nowhere cannot be foreseen.
 """
 
 from collections.abc import Iterator
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from argbest.study.view import View
 
 _ERROR_OF_SURE = 1.0 - LEVEL  # of a choice that is called sure
-_MOST_BY_SKEWNESS = 0.5  # of that error, which skewness may add at most
-_CHANCE_OF_MISSING = 0.05  # chance of not having seen an event that comes more often
-_RARE = 0.01  # chance that normal rewards show an event
+_MOST_BY_SKEWNESS = 0.5  # of that error: so much of it skewness may add at most
+_CHANCE_OF_MISSING = 0.05  # chance of not having seen an event that is more probable than it is taken to be
+_RARE = 0.01  # chance that normal rewards look like an event
 _SKEWNESS_CANNOT_SHOW = "no pair has three replications, so nothing shows whether rewards are skewed"
 
 
@@ -47,32 +47,32 @@ class Doubts:
     """What speaks against calling choices sure; arrays are [context]."""
 
     check: model_check.ModelCheck
-    own: Array  # P(the selected alternative is best) by the replications of the pairs alone, at least
-    misfit: BoolArray  # the model check objects, and the replications alone do not say so
+    own: Array  # a lower bound of P(the selected alternative is best) from the pairs' replications alone
+    misfit: BoolArray  # the model check objects, and the replications alone do not make the choice sure
     few: BoolArray  # too few replications for rewards so skewed, or for so few successes or failures
-    rare: BoolArray  # rare events may be still to come
-    silent: BoolArray  # no replications differ anywhere, and these are too few to say that none ever will
-    reasons: tuple[str, ...]  # why, in a few words; "" where nothing speaks against it
+    rare: BoolArray  # rare events may have been missed that would change the choice
+    silent: BoolArray  # no replications differ anywhere, and they are too few to say that none ever will
+    reasons: tuple[str, ...]  # why, in a few words; "" where nothing speaks against the choice
 
     @property
     def some(self) -> BoolArray:
-        """Whether anything speaks against it."""
+        """Whether anything speaks against the choice."""
         return self.misfit | self.few | self.rare | self.silent
 
     def granted(self, probability: Array, own: Array | None = None) -> Array:
         """Return the probabilities that a stop rule may count on, [context].
 
-        Where only the model is in doubt that is what the replications say alone, ``own`` if it is not that of
-        being best; where the replications are too few it is nothing.
+        Where only the model is in doubt, no more than what the replications alone say: ``own``, by default
+        their P(best). Where the replications are too few, 0.
         """
         alone = self.own if own is None else own
         trusted = np.where(self.misfit, np.minimum(probability, alone), probability)
         return np.where(self.few | self.rare | self.silent, 0.0, trusted)
 
     def waiting(self, view: "View", rule: object) -> str:
-        """Return why a run goes on although the model's probabilities meet its stop rule.
+        """Return why a run continues although the model's probabilities meet its stop rule.
 
-        Nothing where it only waits for the third replication of some pair, which comes soon.
+        "" where it only waits for a third replication of any pair, which comes soon.
         """
         if set(self.reasons) <= {"", _SKEWNESS_CANNOT_SHOW}:
             return ""
@@ -92,14 +92,14 @@ class Doubts:
 
 
 def of_study(view: "View") -> Doubts:
-    """Return what speaks against the claims of a study, worked out once for what it knows."""
+    """Return what speaks against calling the choices of a study sure, computed once for what it knows."""
     return view.inference.once("doubts", lambda: _doubts(view))
 
 
 def granted(view: "View", delta: float) -> Array:
     """Return the probabilities of losing no more than ``delta`` that a stop rule may count on, [part].
 
-    A choice for all contexts together rests on each of them, so a doubt about one is a doubt about all.
+    A choice for all contexts together depends on each of them, so a doubt about one context counts for it.
     """
     found, certificate = of_study(view), view.answer_certificate(delta)
     if not view.asks_about_table:
@@ -112,7 +112,7 @@ def granted(view: "View", delta: float) -> Array:
 
 
 def states(view: "View", delta: float) -> AnyArray:
-    """Return how every context stands: sure, equal (within ``delta``) or open, and open where in doubt."""
+    """Return the state of every context: sure, equal (within ``delta``) or open; open if it is in doubt."""
     names = view.certificate().states(delta)
     claimed = (names == SURE) | (names == EQUAL) | (names == NO_FEASIBLE)
     if claimed.any():
@@ -134,12 +134,12 @@ def _doubts(view: "View") -> Doubts:
     for limit, slack, how in followed:
         foremost = _near_the_bound(standing, slack, view.choice)
         lead = np.min(np.abs(_of_both(slack.mean, foremost)), axis=0)
-        of_sum, said = view.sums[how.sum], f"the limit '{limit}': "
+        of_sum, of_limit = view.sums[how.sum], f"the limit '{limit}': "
         scarce = np.zeros(len(own), bool)
         if of_sum.rate or is_rate(of_sum.tally):
             share = min(abs(how.constant), 1.0)
             scarce = _scarce_at(share, of_sum.belief, of_sum.tally, foremost)
-        parts.append(_doubts_of(of_sum, checks[how.sum], foremost, lead, own, said, scarce))
+        parts.append(_doubts_of(of_sum, checks[how.sum], foremost, lead, own, of_limit, scarce))
     reasons = tuple(next(filter(None, each), "") for each in zip(*(p.reasons for p in parts), strict=True))
     misfit, few, rare, silent = (
         np.any([getattr(part, name) for part in parts], axis=0)
@@ -157,10 +157,10 @@ def _doubts_of(
     of: str = "",
     scarce: BoolArray | None = None,
 ) -> Doubts:
-    """Return the doubts about one outcome, by the two alternatives [2, context] on which it depends most.
+    """Return the doubts about one outcome, from the two ``foremost`` alternatives [2, context].
 
-    ``lead`` [context] is what would have to change for the answer to do so; ``of`` stands before reasons.
-    ``scarce`` says where there are too few successes or failures, if not the check does.
+    The answer would change if their means changed by ``lead`` [context]; ``of`` is put before reasons.
+    ``scarce`` says where there are too few successes or failures; None: as the model check says.
     """
     belief, tally, shown = view.belief, view.tally, rarities(view.tally)
     scarce = check.scarce if scarce is None else scarce
@@ -171,22 +171,22 @@ def _doubts_of(
     worth = np.min(_of_both(behind, foremost), axis=0)
     hidden = by_neighbours is None and _shape_is_hidden(tally)
     few = scarce | (worth < _needed(shown.skewness)) | hidden
-    rare, silent = _could_turn(belief, behind, foremost, lead, shown), np.zeros(len(own), bool)
+    rare, silent = _could_change(belief, behind, foremost, lead, shown), np.zeros(len(own), bool)
     if _noise_is_told(view):
         few, rare = scarce, silent
     elif by_neighbours is None and not tally.m2.any():
         silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _CHANCE_OF_MISSING
     found = misfit, few, rare, silent
-    said = _reasons(view, check, found, scarce, foremost, shown, worth)
-    return Doubts(check, own, *found, tuple(f"{of}{each}" if each else "" for each in said))
+    reasons = _reasons(view, check, found, scarce, foremost, shown, worth)
+    return Doubts(check, own, *found, tuple(f"{of}{each}" if each else "" for each in reasons))
 
 
 def _scarce_at(share: float, belief: Belief, tally: Tally, foremost: IntArray) -> BoolArray:
-    """Return where a rate may lie on the other side of its bound, the ``share``, for all that was counted.
+    """Return in which contexts a rate may be on the other side of its bound, the ``share`` t, by its counts.
 
-    Looked at are the two foremost alternatives. Of n replications, those that the belief is worth, k were
-    successes. If the rate was at the bound, so few of them (or so many, where the limit is broken) must have
-    a chance of 0.05 at most: P(Bin(n, t) ≤ k) = I_{1−t}(n − k, k + 1), exact however few events there were.
+    Of the two foremost alternatives. Their beliefs are worth n replications, of which k were successes. With
+    a rate of t, so few successes (or so many, if the rate seems to be above t) must have a chance of at most
+    0.05: P(Bin(n, t) ≤ k) = I_{1−t}(n − k, k + 1), exact however few events there were.
     """
     n = _replications_behind(belief, tally)
     k = n * np.clip(np.abs(belief.mean), 0.0, 1.0)
@@ -199,7 +199,7 @@ def _scarce_at(share: float, belief: Belief, tally: Tally, foremost: IntArray) -
 
 
 def _in_goal(standing: within_limits.Standing, selected: IntArray) -> tuple[IntArray, Array]:
-    """Return the selected alternative and its closest rival that may keep the limits, and how far apart."""
+    """Return the selected alternative, its closest rival that may keep the limits, and their distance."""
     mean, kept = standing.belief.mean, standing.kept
     first = np.where(selected == within_limits.NONE, standing.leader, selected)
     here = np.arange(len(first))
@@ -210,7 +210,7 @@ def _in_goal(standing: within_limits.Standing, selected: IntArray) -> tuple[IntA
 
 
 def _near_the_bound(standing: within_limits.Standing, slack: Belief, selected: IntArray) -> IntArray:
-    """Return the selected alternative, and the one nearest to a bound that would be chosen if it kept it."""
+    """Return the selected alternative, and of the better ones that nearest to the bound of a limit."""
     mean, here = standing.belief.mean, np.arange(len(selected))
     none = selected == within_limits.NONE
     first = np.where(none, standing.leader, selected)
@@ -221,18 +221,18 @@ def _near_the_bound(standing: within_limits.Standing, slack: Belief, selected: I
 
 
 def _shape_is_hidden(tally: Tally) -> bool:
-    """Return whether no pair has three replications: two lie evenly about their mean, however skewed."""
+    """Return whether no pair has three replications: two are symmetric about their mean, however skewed."""
     return bool(tally.count.max() < 3 and tally.m2.any() and not is_rate(tally))
 
 
 def _shown_by_neighbours(view: "View") -> Rarities | None:
-    """Return what runs that never repeat show beside what their neighbours say; None where that is nothing.
+    """Return the skewness and the events that runs which never repeat show by their neighbours; or None.
 
-    Neighbours tell noise where Σ (1 − h) of the observed pairs is at least 30, h = V N/σ² being how much a
-    mean rests on its own replications: so many degrees of freedom are left. Residuals over √(1 − h) are as
-    spread as the noise. Of their squared skewness twice what chance does to it is taken off: 6/n, or if more
-    what these residuals say. An event is one beyond what n normal ones reach with a chance of 0.01, by the
-    median of their sizes. A rate shows neither.
+    Neighbours show the noise where Σ (1 − h) over the observed pairs, the degrees of freedom that are left,
+    is at least 30; h = V N/σ² is the weight of a pair's own replications in its mean. Residuals over √(1 − h)
+    have the variance of the noise. From their squared skewness twice its variance by chance is subtracted:
+    6/n, or what the residuals show if that is more. An event is a residual larger than the largest of n
+    normal ones is with a chance of 0.01, scaled by the median of their sizes. A rate has neither.
     """
     people, tally = view.problem.population, view.tally
     if people is None or people.source != RUNS or enough_within(tally):
@@ -263,7 +263,7 @@ def _noise_is_told(view: "View") -> bool:
 
 
 def _foremost(belief: Belief, selected: IntArray) -> IntArray:
-    """Return the selected alternative and its closest rival, [2, context]; of one alternative twice that."""
+    """Return the selected alternative and its closest rival, [2, context]; if there is only one, it twice."""
     if belief.mean.shape[0] == 1:
         return np.stack([selected, selected])
     others = belief.mean.copy()
@@ -272,10 +272,10 @@ def _foremost(belief: Belief, selected: IntArray) -> IntArray:
 
 
 def by_replications(view: "View", selected: IntArray, delta: float = 0.0) -> Array:
-    """Return P(selected is best) by sample means and variances, at least: Welch's t, summed over rivals.
+    """Return a lower bound of P(selected is best) by sample means and variances: Welch's t over all rivals.
 
-    Within ``delta`` of the best counts as best.
-    0 where an alternative that could be selected has fewer than two replications.
+    Within ``delta`` of the best counts as best. 0 where an alternative that could be selected has fewer than
+    two replications.
     """
     tally, out = view.tally, view.ruled_out
     excluded = tally.count < 2
@@ -288,11 +288,11 @@ def by_replications(view: "View", selected: IntArray, delta: float = 0.0) -> Arr
 
 
 def kept_by_replications(view: "View", selected: IntArray, delta: float = 0.0) -> Array:
-    """Return P(selected is right within limits) by sample means and variances, at least, [context].
+    """Return a lower bound of P(selected is right within limits) by sample means and variances, [context].
 
-    It is wrong if it breaks a limit, or if another alternative keeps all of them and is better: of these
-    events the least likely counts. -1, that none keeps the limits, is wrong if one does. Their probabilities,
-    by Welch's and Student's t, add up.
+    It is wrong if it breaks a limit, or if another alternative keeps all limits and is better: the
+    probability of the latter is at most the smallest of those of its parts. To choose none, -1, is wrong if
+    an alternative keeps the limits. The probabilities of being wrong, by Welch's and Student's t, add up.
     """
     tally, out, none = view.tally, view.ruled_out, selected == within_limits.NONE
     excluded = tally.count < 2
@@ -329,7 +329,7 @@ def _errors_of_lead(tally: Tally, selected: IntArray, delta: float) -> Array:
 
 
 def _needed(skewness: float) -> float:
-    """Return the replications from which skewness adds at most half of the error of a sure choice.
+    """Return the replications with which skewness adds at most half to the error of a sure choice.
 
     By the first term of Edgeworth's expansion it adds γ (z² − 1) φ(z)/(6 √n) to P(error) = 1 − Φ(z).
     """
@@ -344,16 +344,18 @@ def _of_both(table: AnyArray, foremost: IntArray) -> AnyArray:
 
 
 def _replications_behind(belief: Belief, tally: Tally) -> Array:
-    """Return how many replications stand behind every mean: its own, or σ²/V if neighbours tell more."""
-    told = belief.noise / np.maximum(belief.var, np.finfo(float).tiny)
-    return np.asarray(np.maximum(tally.count, told))
+    """Return how many replications every mean is worth: its own, or σ²/V if neighbours add to them."""
+    worth = belief.noise / np.maximum(belief.var, np.finfo(float).tiny)
+    return np.asarray(np.maximum(tally.count, worth))
 
 
-def _could_turn(belief: Belief, behind: Array, foremost: IntArray, lead: Array, shown: Rarities) -> BoolArray:
+def _could_change(
+    belief: Belief, behind: Array, foremost: IntArray, lead: Array, shown: Rarities
+) -> BoolArray:
     """Return the contexts whose choice could change if rare events, seen in other pairs, were missed here.
 
-    One of them would move a mean by its size times its probability. It is as large as those seen, and no
-    larger beside the noise of its pair.
+    A missed event would move a mean by its size times its probability. It is taken to be as large as those
+    seen, but relative to the noise of its pair no larger than they are.
     """
     if not shown.events:
         return np.zeros(belief.mean.shape[1], bool)
@@ -362,10 +364,7 @@ def _could_turn(belief: Belief, behind: Array, foremost: IntArray, lead: Array, 
 
 
 def _most_missed(n: AnyArray) -> Array:
-    """Return the largest probability of an event that n replications may have missed: 1 − 0.05^(1/n).
-
-    With a chance of 0.05 none of them shows it.
-    """
+    """Return the probability of an event that n replications miss with a chance of 0.05: 1 − 0.05^(1/n)."""
     return np.asarray(1.0 - _CHANCE_OF_MISSING ** (1.0 / np.maximum(n, 1.0)))
 
 
@@ -413,7 +412,7 @@ def _reasons(
 
 
 def sentences(view: "View") -> list[str]:
-    """Return what the model check objects to, and where choices are not called sure; nothing if neither."""
+    """Return sentences: what the model check objects to, and where choices are not called sure."""
     check = of_study(view).check
     objected = [] if check.fits else [" ".join([f"model check: {check.verdict}.", *check.objections[:2]])]
     return [*objected, *filter(None, [sentence(view)])]

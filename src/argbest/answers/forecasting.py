@@ -347,7 +347,7 @@ def _starts(beyond: int) -> IntArray:
 
 
 def _probability(question: Question, out: Any, delta: float, target: float) -> Callable[[Belief], Array]:
-    """Return what P(right) of a belief is worked out by, [path, part].
+    """Return the function that computes P(right), [path, part], of a belief.
 
     By Π Φ((gap + δ)/τ) over the contrasts of the choice; where joint draws name the contrasts, or policies
     are shown those of another question, by the share of draws in which the choice loses no more than δ. These

@@ -21,7 +21,7 @@ from argbest.texts import first_of
 if TYPE_CHECKING:
     from argbest.study.view import View
 
-RESPONSE = "response."  # before the name of a response whose column would be called as another one
+RESPONSE = "response."  # before the name of a response that another column has already
 NO_ANSWER = "no answer: every alternative failed here"
 RETIRED = "retired"
 _NUMBER_COLUMNS = ("mean", "gap", "gap_sd", "p_best", "p_feasible", "expected_loss", "low", "high")
@@ -37,7 +37,7 @@ def of_trials(view: "View") -> pd.DataFrame:
 
 
 def with_details(frame: pd.DataFrame, view: "View") -> pd.DataFrame:
-    """Return the trials with who had them, when they were asked for and ended, and how long they took."""
+    """Return the trials with their worker, the times at which they were asked for and ended, and seconds."""
     told, failed = view.records.columns, view.failed
     ended, seconds = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
     ended[told.numbers("trial")], seconds[told.numbers("trial")] = (
@@ -56,8 +56,8 @@ def with_details(frame: pd.DataFrame, view: "View") -> pd.DataFrame:
 def of_observations(view: "View") -> pd.DataFrame:
     """Return one row per replication told; a summary (mean, variance, n) is one row with its n.
 
-    A response has a column called as it is, `RESPONSE` before it where another one is called so already, and
-    its variances are in a column such as variance.cost. One number without a name is in ``value``.
+    A response has a column with its name, after `RESPONSE` if another column has that name already, and its
+    variances are in a column such as variance.cost. One number without a name is in ``value``.
     """
     records, record = view.records, view.records.record_of_rows()
     trial, n, size = (records.columns.numbers(name)[record] for name in ("trial", "n", "size"))
@@ -99,7 +99,7 @@ class ResponseMeans(NamedTuple):
 
     @classmethod
     def of(cls, view: "View", response: int, belief: Belief) -> "ResponseMeans":
-        """Return what this belief says of a response, by its place, of which the view asks alone."""
+        """Return the means of a response, by its place, from a view of it alone and a belief about it."""
         name, ends = view.problem.responses[response], view.problem.range_of(response)
         sd = np.sqrt(belief.var)
         return cls(name, view.problem.sign * belief.mean, sd, (0.0, 1.0) if view.rate else ends)
@@ -114,11 +114,11 @@ class ResponseMeans(NamedTuple):
         return first, below, above
 
 
-def of_responses(view: "View", said: Callable[["View"], Belief]) -> tuple[ResponseMeans, ...]:
-    """Return the means of all responses, where there are several, by what is ``said`` of each alone."""
+def of_responses(view: "View", belief_of: Callable[["View"], Belief]) -> tuple[ResponseMeans, ...]:
+    """Return the means of all responses if there are several, each by the belief of the view of it alone."""
     if len(view.problem.responses) < 2:
         return ()
-    return tuple(ResponseMeans.of(each, i, said(each)) for i, each in enumerate(view.responses))
+    return tuple(ResponseMeans.of(each, i, belief_of(each)) for i, each in enumerate(view.responses))
 
 
 def of_active(frame: pd.DataFrame, *axes: Axis) -> pd.DataFrame:
@@ -142,7 +142,7 @@ def selection(view: "View", delta: float) -> pd.DataFrame:
 
     def made() -> pd.DataFrame:
         known = view.problem.contexts, view.certificate(), view.ruled_out
-        responses = of_responses(view, lambda each: each.knowledge.belief)
+        responses = of_responses(view, lambda each: each.believed)
         frame = of_selection(view.problem, *known, delta, rate=view.rate, responses=responses)
         frame = _with_retired(frame, view.problem.contexts)
         return _with_doubts(frame, view, delta)
@@ -313,7 +313,7 @@ def _rows(table: AnyArray) -> AnyArray:
 def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray, active: BoolArray) -> pd.DataFrame:
     """Return the selection with notes on what is ``out`` [context, alternative]; no answer where all are.
 
-    Of alternatives that are not ``active`` nobody expects to read.
+    Alternatives that are not ``active`` are not mentioned.
     """
     left = np.sum(~out, axis=1)
     for name in frame.columns[list(frame.columns).index("selected") :]:
@@ -329,7 +329,7 @@ def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray, active:
 
 
 def _note(labels: Sequence[Label], out: BoolArray, active: BoolArray) -> str:
-    """Return what to say of a context in which these alternatives cannot be selected."""
+    """Return the note on a context in which the alternatives ``out`` cannot be selected."""
     if out.all():
         return NO_ANSWER
     named = [str(labels[k]) for k in np.flatnonzero(out & active).tolist()]

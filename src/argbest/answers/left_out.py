@@ -16,9 +16,9 @@ from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model, weighs_replications
 
-_NO_CORRELATION = 1e-10  # posterior correlations below are none
-_LEAST_NOISE_LEFT = 1e-6  # of the noise: where less of it is left, the closed form would lose its digits
-_SAME = 1e-5  # of a standard deviation: two ways to the same prediction agree so far
+_NO_CORRELATION = 1e-10  # posterior correlations below count as 0
+_LEAST_NOISE_LEFT = 1e-6  # s − V over s: where it is less, the closed form would be mere rounding error
+_SAME = 1e-5  # standard deviations by which two ways to compute a prediction may differ
 _MOST_NUMBERS = 1 << 20  # numbers in one temporary array, 8 MB
 
 
@@ -31,19 +31,19 @@ class Relations:
     context: IntArray  # [i]
     correlation: Array  # [i, i]: of their z-scores
     influence: Array  # [alternative, context]: see `relations`
-    turned: Array  # [alternative, context]
+    turned: Array  # [alternative, context]: see `relations`
 
 
 def left_out(
     model: Model[Any], setting: Setting, tally: Tally, params: Any, belief: Belief, wanted: BoolArray
 ) -> tuple[Array, Array, BoolArray]:
-    """Return mean and variance of every pair's reward given all data but its own, and where in closed form.
+    """Return mean and variance of every pair's reward given the data of all others, and where in closed form.
 
     With s = σ²/N the pair's own data have precision 1/s: V₋ = V s/(s − V), μ₋ = (s μ − V ȳ)/(s − V), exact
-    for any belief by Bayes' rule. Where s − V is all but nothing, the pair's data are taken out and the rest
-    is conditioned anew; so are all pairs where the formula fails for one, or where the model says that it
-    does not weigh pairs by their replications. NaN where the others say nothing. All are [alternative,
-    context]; only observed pairs that are ``wanted`` are looked at.
+    for any belief by Bayes' rule. Where s − V is nearly 0, the model is conditioned again on the data of the
+    other pairs. That is done for all pairs if the formula fails for the one that is tried, or if the model
+    says that it does not weigh pairs by their replications. NaN where the other pairs say nothing. All are
+    [alternative, context]; only observed pairs that are ``wanted`` are predicted.
     """
     observed = wanted & (tally.count > 0)
     spread = np.where(observed, belief.noise / np.maximum(tally.count, 1), np.inf)
@@ -58,16 +58,16 @@ def left_out(
         usual = tally.count.sum(axis=-1, keepdims=True) / np.maximum(observed.sum(axis=-1, keepdims=True), 1)
         unlike = np.where(closed, tally.count / np.maximum(usual, 1), -1.0)
         k, c = (int(i) for i in np.unravel_index(np.argmax(unlike), unlike.shape))
-        other, other_var = _without(model, setting, tally, params, k, c)
+        other, other_var = _predicted_by_others(model, setting, tally, params, k, c)
         unit = np.sqrt(var[k, c] + spread[k, c])
         if not (abs(other - mean[k, c]) <= _SAME * unit and abs(other_var - var[k, c]) <= _SAME * unit**2):
             closed = np.zeros_like(closed)
     for k, c in np.argwhere(observed & ~closed).tolist():
-        mean[k, c], var[k, c] = _without(model, setting, tally, params, k, c)
+        mean[k, c], var[k, c] = _predicted_by_others(model, setting, tally, params, k, c)
     return mean, var, closed
 
 
-def _without(
+def _predicted_by_others(
     model: Model[Any], setting: Setting, tally: Tally, params: Any, k: int, c: int
 ) -> tuple[float, float]:
     """Return mean and variance of one pair given the data of all others."""
@@ -77,14 +77,14 @@ def _without(
     try:
         with np.errstate(all="ignore"):
             belief = exact_at(model.posterior(rest, setting, params), np.array([k]))
-            found = float(belief.mean[k, c]), float(belief.var[k, c])
+            predicted = float(belief.mean[k, c]), float(belief.var[k, c])
     except (InputError, np.linalg.LinAlgError):
         return np.nan, np.nan
-    return found if np.isfinite(found).all() else (np.nan, np.nan)
+    return predicted if np.isfinite(predicted).all() else (np.nan, np.nan)
 
 
 def exact_at(belief: Belief, alternatives: IntArray) -> Belief:
-    """Return the belief with these alternatives followed exactly, where very many are only summarised."""
+    """Return the belief with these alternatives kept exactly, where most of very many are only summarised."""
     return belief.including(alternatives) if offers(belief, Focused) else belief
 
 
@@ -123,20 +123,20 @@ def relations(
 
 
 def by_blocks(
-    belief: Belief, tally: Tally, found: list[Block], wanted: BoolArray, question: Question = BEST
+    belief: Belief, tally: Tally, blocks: list[Block], wanted: BoolArray, question: Question = BEST
 ) -> tuple[Array, Array, Array, Relations]:
-    """Return residuals, their variances, means and relations where noise is common.
+    """Return residuals, their variances, means and relations of pairs where alternatives share noise.
 
-    The data say f̂ with the precision Λ, block by block. With S the posterior covariance G = Λ − Λ S Λ is the
-    precision of f̂ as the model has it: without its i-th entry the residual is [Λ(f̂ − μ)]_i / G_ii, of
-    variance 1/G_ii, z-scores have the correlations of G, and the means of all pairs are lower by (S Λ)_·i
-    times the residual. All tables are [alternative, context].
+    The data give estimates f̂ with precision Λ, block by block. With the posterior covariance S,
+    G = Λ − Λ S Λ is the precision of f̂ under the model. Predicted from all other entries, entry i has the
+    residual [Λ(f̂ − μ)]_i / G_ii with variance 1/G_ii; z-scores have the correlations of G; and without entry
+    i the means of all pairs are lower by (S Λ)_·i times its residual. All tables are [alternative, context].
     """
     k, c = np.nonzero(tally.count > 0)
     rank = np.full(tally.shape, -1)
     rank[k, c] = np.arange(len(k))
     precision, means = np.zeros((len(k), len(k))), tally.mean.copy()
-    for block in found:
+    for block in blocks:
         at = rank[block.alternative, block.context]
         precision[at[:, :, None], at[:, None]] = block.precision
         means[block.alternative, block.context] = block.mean
@@ -144,9 +144,9 @@ def by_blocks(
     gain = precision @ rows.reshape(len(k), -1)
     moves = gain.reshape(rows.shape)  # by how much a unit of the residual moves every pair
     inner = precision - gain[:, k * tally.shape[1] + c] @ precision
-    own = np.maximum(np.diag(inner), 0.0)
-    informed = own > _LEAST_NOISE_LEFT * np.diag(precision)
-    var = np.divide(1.0, own, out=np.full(len(k), np.inf), where=informed)
+    diagonal = np.maximum(np.diag(inner), 0.0)
+    informed = diagonal > _LEAST_NOISE_LEFT * np.diag(precision)
+    var = np.divide(1.0, diagonal, out=np.full(len(k), np.inf), where=informed)
     residual = np.where(informed, var, 0.0) * (precision @ (means - belief.mean)[k, c])
     shift, other = moves * residual[:, None, None], np.zeros((len(k), tally.shape[1]), bool)
     other[...] = question.right_choice(belief.mean - shift) != question.choice(belief)
@@ -157,7 +157,7 @@ def by_blocks(
     tables = np.full((4, *tally.shape), np.nan)
     tables[:, k, c] = residual, var, np.where(informed, shift.max(axis=(-2, -1)), np.nan), other.sum(axis=-1)
     kept = np.flatnonzero(informed & wanted[k, c])
-    root = np.sqrt(own[kept])
+    root = np.sqrt(diagonal[kept])
     correlation = inner[np.ix_(kept, kept)] / (root[:, None] * root)
     np.fill_diagonal(correlation, 1.0)
     known = np.zeros(tally.shape, bool)

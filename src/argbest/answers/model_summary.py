@@ -89,12 +89,12 @@ def of_study(view: "View") -> ModelSummary:
         whole.insert(0, "of", whole.pop("of"))
         return whole
 
-    said = (
+    sentences = (
         f"Of {of}: {sentence[0].lower()}{sentence[1:]}" if not i else sentence
         for of, part in parts.items()
         for i, sentence in enumerate(part.sentences)
     )
-    return ModelSummary(joined("effects"), joined("parts"), joined("lengthscales"), tuple(said))
+    return ModelSummary(joined("effects"), joined("parts"), joined("lengthscales"), tuple(sentences))
 
 
 def _of_sum(view: "View") -> ModelSummary:
@@ -105,7 +105,7 @@ def _of_sum(view: "View") -> ModelSummary:
         answered = ~out.all(axis=0)
         mean = mean[np.ix_(~out[:, answered].any(axis=1), answered)]
     found = findings(view.model, view.setting, learned.params)
-    said = summary(view.problem, mean, found)
+    of_findings = summary(view.problem, mean, found)
     ended = troubles(view.model, view.setting, learned.params)
     more = (
         *_of_sources(view, found),
@@ -114,7 +114,7 @@ def _of_sum(view: "View") -> ModelSummary:
         *ended,
         *_of_common_noise(view),
     )
-    return replace(said, sentences=(*said.sentences, *more))
+    return replace(of_findings, sentences=(*of_findings.sentences, *more))
 
 
 def summary(problem: Problem, mean: Array, found: Findings | None) -> ModelSummary:
@@ -127,8 +127,14 @@ def summary(problem: Problem, mean: Array, found: Findings | None) -> ModelSumma
     present = parts["part"][~(parts["share"] < ABSENT)].tolist()
     rows = [row for each in found.lengthscales for row in _lengths(problem, found.kernel, each, present)]
     lengths = pd.DataFrame(rows, columns=_OF_LENGTHS)
-    said = [found.outline, *_of_effects(effects), *_of_parts(parts), *_of_lengths(lengths), _of_noise(parts)]
-    return ModelSummary(effects, parts, lengths, tuple(sentence for sentence in said if sentence))
+    sentences = [
+        found.outline,
+        *_of_effects(effects),
+        *_of_parts(parts),
+        *_of_lengths(lengths),
+        _of_noise(parts),
+    ]
+    return ModelSummary(effects, parts, lengths, tuple(sentence for sentence in sentences if sentence))
 
 
 def _effects(mean: Array) -> pd.DataFrame:
@@ -221,11 +227,11 @@ def _of_lengths(lengths: pd.DataFrame) -> Iterator[str]:
     for (_, column), rows in lengths.groupby(["axis", "column"], sort=False):
         span, many = rows["range"].iloc[0], len(rows) > 1
         if np.isnan(span):
-            said = [f"{row['correlation']:.2f}{_remark(row, many)}" for _, row in rows.iterrows()]
-            alike.append(f"{column} {_listed(said)}")
+            correlations = [f"{row['correlation']:.2f}{_remark(row, many)}" for _, row in rows.iterrows()]
+            alike.append(f"{column} {_listed(correlations)}")
         else:
-            said = [f"{number(row['lengthscale'])}{_remark(row, many)}" for _, row in rows.iterrows()]
-            near.append(f"{column} {_listed(said)} of {number(span)}")
+            distances = [f"{number(row['lengthscale'])}{_remark(row, many)}" for _, row in rows.iterrows()]
+            near.append(f"{column} {_listed(distances)} of {number(span)}")
     if near:
         yield f"Distance over which rewards change, of the range: {'; '.join(near)}."
     if alike:
@@ -234,11 +240,11 @@ def _of_lengths(lengths: pd.DataFrame) -> Iterator[str]:
 
 def _remark(row: Any, many: bool) -> str:
     """Return in brackets which part is meant where there are several, and what is out of the ordinary."""
-    said = [row["part"]] if many else []
+    remarks = [row["part"]] if many else []
     if not np.isnan(row["range"]):
-        said += [f"{_range(row)} over alternatives"] if row["low"] < row["high"] else []
-        said += [row["reach"]] if row["reach"] != "medium" else []
-    return f" ({'; '.join(said)})" if said else ""
+        remarks += [f"{_range(row)} over alternatives"] if row["low"] < row["high"] else []
+        remarks += [row["reach"]] if row["reach"] != "medium" else []
+    return f" ({'; '.join(remarks)})" if remarks else ""
 
 
 def _of_noise(parts: pd.DataFrame) -> str:
@@ -255,10 +261,10 @@ def _of_sources(view: "View", found: Findings | None) -> Iterator[str]:
     if not found.sources:
         yield f"The {runs.n:,} prior runs do not have this response."
         return
-    said = [f"{each:.2f} ({name})" for name, each in zip(runs.sources, found.sources, strict=True)]
+    correlations = [f"{each:.2f} ({name})" for name, each in zip(runs.sources, found.sources, strict=True)]
     yield (
         f"It also learned from {runs.n:,} prior runs. Correlation of what alternatives differ by, there and "
-        f"here: {_listed(said)}."
+        f"here: {_listed(correlations)}."
     )
 
 

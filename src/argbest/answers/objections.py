@@ -59,14 +59,14 @@ def of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
 def _of_noise(check: "ModelCheck", axes: _Axes, model: Model[Any]) -> Iterator[str]:
     if not check.noise_p_value < FALSE_ALARM:
         return
-    said = ""
+    which = ""
     for axis, frame in axes:
         apart = frame.loc[frame["unequal"], "noise"]
         for word, some in (("Noisier", apart[apart > 1]), ("Quieter", apart[apart < 1])):
             if len(some):
                 order = some.sort_values(ascending=word == "Quieter").index.tolist()
                 first = "the first " if len(some) > 1 else ""
-                said += f" {word}: {_names(axis, order)} ({first}{some[order[0]]:.2g} times the usual sd)."
+                which += f" {word}: {_names(axis, order)} ({first}{some[order[0]]:.2g} times the usual sd)."
     if is_told_noise(model):
         assumed, advice = "noise levels that are given", "Correct noise_sd, or leave it out."
     elif learns_noise_of(model) == "pooled":
@@ -78,7 +78,7 @@ def _of_noise(check: "ModelCheck", axes: _Axes, model: Model[Any]) -> Iterator[s
     yield (
         f"The model assumes {assumed} for pairs whose noise differs by more than chance "
         f"(p = {check.noise_p_value:.1g}): its claims are too high where noise is larger, and too low where "
-        f"it is smaller.{said} {advice}"
+        f"it is smaller.{which} {advice}"
     )
 
 

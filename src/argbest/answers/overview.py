@@ -212,8 +212,8 @@ def checkpoints(
     """Return numbers of records, evenly spread over the replications, all records last.
 
     ``pairs`` and ``n`` are those of the records, in the order of telling. The first is where every
-    alternative has two replications, and every pair that many too or as few as the least sampled pair has in
-    the end; before that little is known. What is ruled out is not waited for.
+    alternative has two replications, and every pair that many too or as few as the least simulated pair has
+    in the end; before that little is known. What is ruled out is not waited for.
     """
     told = np.cumsum([0, *n])
     due = np.ones(shape, bool) if ruled_out is None else ~ruled_out

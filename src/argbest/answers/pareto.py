@@ -50,27 +50,27 @@ class ParetoAnswer(Answer):
         between = f"{min(n)}" if min(n) == max(n) else f"{min(n)} to {max(n)}"
         where = f" in each of {len(n)} contexts" if len(n) > 1 else ""
         total = self.view.problem.n_alternatives
-        return f"{between} of {total} alternatives non-dominated{where} by {self.said_goals}"
+        return f"{between} of {total} alternatives non-dominated{where} by {self.goals_in_words}"
 
     @property
-    def said_goals(self) -> str:
+    def goals_in_words(self) -> str:
         """The goals in words."""
         *first, last = map(str, self.goals)
         return f"{', '.join(first)} and {last}"
 
     def details(self) -> list[str]:
-        """Return what is named in which context, what is not looked at, and doubts, in words."""
+        """Return, in words, the alternatives named in each context, what does not count, and doubts."""
         labels = self.view.problem.contexts.labels
-        said = [
+        lines = [
             f"in context {label}: {first_of(list(map(str, named)), _SHOWN) or 'no answer'}"
             for label, named in list(zip(labels, self.choice, strict=True))[:_SHOWN]
         ]
         if len(labels) > _SHOWN:
-            said.append(f"… and {len(labels) - _SHOWN} more contexts (see `choice`)")
+            lines.append(f"… and {len(labels) - _SHOWN} more contexts (see `choice`)")
         if self.view.problem.limits:
             kept = " and ".join(map(str, self.view.problem.limits))
-            said.append(f"whether an alternative keeps {kept} is not looked at")
-        return [*said, self.note] if self.note else said
+            lines.append(f"whether an alternative keeps {kept} is not looked at")
+        return [*lines, self.note] if self.note else lines
 
     def sentences(self) -> list[str]:
         """Return what is named, by what rule, and how sure that is."""
@@ -105,15 +105,15 @@ def of_study(view: "View", asked: Pareto) -> ParetoAnswer:
 
 def _answered(view: "View", asked: Pareto, goals: tuple[Goal, ...]) -> ParetoAnswer:
     problem, labels = view.problem, view.problem.alternatives.labels
-    # Outcomes count so that larger is better. A goal, and the slacks of limits with a bound of 0, are just
-    # what joint draws of several goals are.
+    # Joint draws of several goals, larger being better, are those of one goal and of the slacks of limits
+    # that have a bound of 0.
     first, *others = goals
     as_limits = [Limit(each.sum, ">=" if each.sense == "max" else "<=", 0.0) for each in others if each.sum]
     joint = view.asking(goal=first, limits=as_limits)
-    stays = joint.certificate(0.0).of_draws(lambda some: _stays(some, view))
-    likely = stays.mean(axis=0)  # [alternative, context]
+    in_draws = joint.certificate(0.0).of_draws(lambda some: non_dominated(some, view.ruled_out).astype(float))
+    likely = in_draws.mean(axis=0)  # [alternative, context]
     named = likely >= NAMED_FROM
-    right = np.mean(np.all(stays == named, axis=-2), axis=0)  # [context]
+    right = np.mean(np.all(in_draws == named, axis=-2), axis=0)  # [context]
     answered = np.ones(len(right), bool) if view.inference.answered is None else view.inference.answered
     weights = np.where(answered, problem.weights, 0.0)
     weights = weights if weights.any() else answered.astype(float)
@@ -144,18 +144,13 @@ def _answered(view: "View", asked: Pareto, goals: tuple[Goal, ...]) -> ParetoAns
 
 
 def _doubted(joint: "View", goals: tuple[Goal, ...]) -> str:
-    """Return what speaks against calling it sure, of the first goal of which something does."""
+    """Return why the answer is not called sure, by the first goal that is in doubt; "" if none is."""
     for goal in goals:
-        own = joint.asking(goal=goal, limits=())
-        found = doubts.of_study(own)
+        of_goal = joint.asking(goal=goal, limits=())
+        found = doubts.of_study(of_goal)
         if found.some.any():
-            return f"{goal.sum}: {found.first(own)}."
+            return f"{goal.sum}: {found.first(of_goal)}."
     return ""
-
-
-def _stays(draws: Array, view: "View") -> Array:
-    """Return which alternatives are non-dominated in every draw, as 0 and 1, [draw, alternative, context]."""
-    return non_dominated(draws, view.ruled_out).astype(float)
 
 
 def _table(
@@ -166,12 +161,13 @@ def _table(
     k, c = order.T.ravel(), np.repeat(np.arange(problem.n_contexts), problem.n_alternatives)
     frame = pd.concat([problem.contexts.frame(c), problem.alternatives.frame(k)], axis=1)
     for goal in goals:
-        own = joint.asking(goal=goal, limits=())
-        belief = own.knowledge.belief
+        of_goal = joint.asking(goal=goal, limits=())
+        belief = of_goal.believed
         mean, sd = goal.sign * belief.mean[k, c], np.sqrt(belief.var[k, c])
-        low, high = reported_interval(mean, sd, INTERVAL, rate=own.rate)
-        for end, held in (("mean", reported_mean(mean, sd, rate=own.rate)), ("low", low), ("high", high)):
-            frame[f"{end}.{goal.sum}"] = held
+        low, high = reported_interval(mean, sd, INTERVAL, rate=of_goal.rate)
+        middle = reported_mean(mean, sd, rate=of_goal.rate)
+        for end, values_of_end in (("mean", middle), ("low", low), ("high", high)):
+            frame[f"{end}.{goal.sum}"] = values_of_end
     frame[COLUMN] = likely[k, c]
     if view.ruled_out is not None:
         out = view.ruled_out[k, c]

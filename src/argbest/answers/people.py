@@ -28,7 +28,7 @@ RULE = "rule"  # the question that sums up a population
 
 @dataclass(frozen=True)
 class Average:
-    """An average over people, and its standard error: what drawing others would change."""
+    """An average over people, and its standard error: by how much other people would change it."""
 
     mean: float
     se: float
@@ -42,7 +42,7 @@ class Average:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PopulationCheck(Sentences):
-    """What the model expects of its choices for people never seen, beside those of the study.
+    """What the model expects of its choices for people never seen, and for those of the study.
 
     ``p_right`` is the probability that a person's choice is the right one, ``expected_loss`` what it falls
     short of it on average. ``source`` says where these people come from. ``table`` has a row for each, with
@@ -60,12 +60,12 @@ class PopulationCheck(Sentences):
 
     @property
     def n_extrapolated(self) -> int:
-        """How many are unlike all people of the study in some column."""
+        """How many have in some column a value that is outside the range of the people of the study."""
         return int(self.table["extrapolated"].sum())
 
     def __str__(self) -> str:
         right, loss = self.p_right, self.expected_loss
-        said = [
+        sentences = [
             f"{self.n:,} people never seen ({self.source}): P(right) {chance(right.mean)} ± {right.se:.3f}, "
             f"expected loss {number(loss.mean, 2)} ± {number(loss.se, 1)}",
             f"the people of the study: P(right) {chance(self.own_p_right)}, expected loss "
@@ -73,33 +73,33 @@ class PopulationCheck(Sentences):
             "Both are what the model says, without a simulation. ± is one standard error of drawing people.",
         ]
         if self.n_extrapolated:
-            said.append(
+            sentences.append(
                 f"{self.n_extrapolated:,} of them are outside the range of the study's people in some column."
             )
-        return "\n".join(said)
+        return "\n".join(sentences)
 
 
 def check(view: "View", n: object, people: object = None) -> PopulationCheck:
     """Return how well the answers serve up to n people never seen, from the model alone."""
     problem, many = view.problem, whole("n", n, at_least=1, at_most=10**5)
     if people is not None:
-        found = people_of(people, many, view.seed, problem.contexts)
+        drawn = people_of(people, many, view.seed, problem.contexts)
     elif problem.population is None:
         raise InputError(
             "the contexts of this study are no population, so nobody can be drawn. Give "
             "Problem(..., contexts=argbest.Population(...)), or people: check_population(people=...)."
         )
     else:
-        found = problem.population.fresh(many)
-    table = predicted(view, found.people, lambda some: _certainties(view, some), integrate=True)
+        drawn = problem.population.fresh(many)
+    table = predicted(view, drawn.people, lambda some: _certainties(view, some), integrate=True)
     table = table.reset_index(drop=True)
-    table.insert(len(table.columns) - 4, "weight", found.weights)
+    table.insert(len(table.columns) - 4, "weight", drawn.weights)
     right, loss = (
-        Average.of(table[name].to_numpy(float), found.weights) for name in ("p_right", "expected_loss")
+        Average.of(table[name].to_numpy(float), drawn.weights) for name in ("p_right", "expected_loss")
     )
-    own = view.certificate(0.0)
+    of_study = view.certificate(0.0)
     return PopulationCheck(
-        len(table), found.source, right, loss, float(own.pcs_e), float(own.eoc), table
+        len(table), drawn.source, right, loss, float(of_study.pcs_e), float(of_study.eoc), table
     )  # fmt: skip
 
 
@@ -181,35 +181,36 @@ def _groups(axis: Axis, word: str, name: str, weights: Array, n: int) -> Iterato
 
 
 def left_within_groups(view: "View") -> Iterator[str]:
-    """Yield how much mean rewards vary within groups of contexts of which one stands for all, if there are.
+    """Yield how much mean rewards vary within groups of contexts, where one context stands for each group.
 
-    By the posterior means at some contexts, and at those that stand for them.
+    By the posterior means at some contexts of the groups, and at those that stand for them.
     """
     people = view.problem.population
-    found = None if people is None else people.represented
-    if found is None:
+    groups = None if people is None else people.represented
+    if groups is None:
         return
-    axis, belief, stands = view.problem.contexts, view.knowledge.belief, np.array(found.group)
-    own, there = belief.mean[:, stands], model_at(view, with_entries(axis, found.sample)).mean[..., 0].T
-    within, total = float(np.mean((there - own) ** 2)), float(np.mean(there.var(axis=1)))
+    axis, belief = view.problem.contexts, view.knowledge.belief
+    of_group = belief.mean[:, np.array(groups.group)]
+    itself = model_at(view, with_entries(axis, groups.sample)).mean[..., 0].T
+    within, total = float(np.mean((itself - of_group) ** 2)), float(np.mean(itself.var(axis=1)))
     noise = float(np.mean(belief.noise))
     shares = [f"{100 * within / max(each, 1e-300):.2g} %" for each in (total, noise)]
     yield (
-        f"{found.n:,} contexts are represented by groups: within these mean rewards vary by "
+        f"{groups.n:,} contexts are represented by groups: within these mean rewards vary by "
         f"{number(np.sqrt(within))} (standard deviation). That is {shares[0]} of their variance over "
         f"contexts, and counts as noise, of which it is {shares[1]}."
     )
 
 
-def said(view: "View") -> list[str]:
+def in_words(view: "View") -> list[str]:
     """Return the answer for a population in lines: the rule, its price, and what is chosen in each group."""
-    told = [f"{where}: {what}{how}" for where, what, how in lines(view)]
+    choices = [f"{where}: {what}{how}" for where, what, how in lines(view)]
     n = len(_rule(view).choice.ends)
-    return [*told[:n], price(view), *told[n:]]
+    return [*choices[:n], price(view), *choices[n:]]
 
 
 def lines(view: "View") -> list[tuple[str, str, str]]:
-    """Return where, what is chosen there and how surely: the ends of the rule, then groups of all columns."""
+    """Return where, what is chosen there, and how surely: for each end of the rule, then for each group."""
     ends = [(rules.where(path), str(label)) for path, label in _rule(view).choice.ends]
     return [
         *((where, what, "") for where, what in ends),
@@ -226,12 +227,12 @@ def lines(view: "View") -> list[tuple[str, str, str]]:
 
 
 def price(view: "View") -> str:
-    """Return a sentence on what the rule costs against choosing for each by its own row."""
-    own, found, unit = view.certificate(0.0), _rule(view).price, view.problem.goal_unit
-    cost = "nothing" if found is None else found.said(unit)
+    """Return a sentence on what the rule costs compared with choosing for each person by its own row."""
+    by_row, cost, unit = view.certificate(0.0), _rule(view).price, view.problem.goal_unit
+    costs = "nothing" if cost is None else cost.said(unit)
     return (
-        f"The rule costs {cost} against choosing for each by its own row, which is right with probability "
-        f"{chance(float(own.pcs_e))} and expected to lose {with_unit(number(float(own.eoc), 2), unit)}."
+        f"The rule costs {costs} against choosing for each by its own row, which is right with probability "
+        f"{chance(float(by_row.pcs_e))} and expected to lose {with_unit(number(float(by_row.eoc), 2), unit)}."
     )
 
 

@@ -20,10 +20,10 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes, of_selected
 from argbest.core.certainty import Certainty
-from argbest.core.certificate import Certificate, DrawnOptions
+from argbest.core.certificate import Certificate, DrawnOptions, averaged
 from argbest.core.question import HasLimits
 from argbest.core.questions.contexts import of_table
-from argbest.core.setting import among_the_rest
+from argbest.core.setting import among_the_rest, not_lowered
 from argbest.core.two_stage import completed, coordinates, ends, estimator
 from argbest.errors import ExtrapolationNotice
 from argbest.jsonable import rounded, values
@@ -53,20 +53,20 @@ class Prediction(NamedTuple):
 
 
 def predicted(
-    view: View, contexts: object, made: Callable[[Prediction], pd.DataFrame], *, integrate: bool
+    view: View, contexts: object, frame_of: Callable[[Prediction], pd.DataFrame], *, integrate: bool
 ) -> pd.DataFrame:
-    """Return the frame ``made`` of any contexts, some at a time; see `warn_of_the_unknown`."""
+    """Return the frame of any contexts, made by ``frame_of`` of some at a time; warns of new categories."""
     rows = view.problem.contexts.rows(contexts)
     frames = [
-        made(Prediction(some, certificate_at(view, some, integrate=integrate), ruled_out_at(view, some)))
+        frame_of(Prediction(some, certificate_at(view, some, integrate=integrate), ruled_out_at(view, some)))
         for some in rows.blocks(_at_a_time(view))
     ]
-    warn_of_the_unknown(view, rows)
+    warn_of_new_categories(view, rows)
     return frames[0] if len(frames) == 1 else pd.concat(frames)
 
 
 def _at_a_time(view: View) -> int:
-    """Return how many contexts to look at together, for memory's sake; each is looked at by itself."""
+    """Return how many contexts to predict together, so that they fit into memory; none affects another."""
     observed = int(np.count_nonzero(view.tally.count))
     return max(1, _MOST_NUMBERS // (view.problem.n_alternatives * max(observed, 1)))
 
@@ -81,15 +81,15 @@ def posterior(view: View, contexts: object = None, *, level: float | None = None
     """
     problem = view.problem
     if contexts is None:
-        rows, belief = problem.contexts, view.knowledge.belief
+        rows, belief = problem.contexts, view.believed
         certificate = view.certificate()
         tables = [belief.mean, belief.var, belief.noise, *_chances(certificate)]
     else:
         rows = problem.contexts.rows(contexts)
-        belief = model_at(view, rows)
+        belief = believed_at(view, rows)
         given = (belief.mean, belief.var, belief.noise, *_chances(certificate_at(view, rows)))
         tables = [np.moveaxis(each[..., 0], 0, -1) for each in given]  # of [context, alternative, 1]
-        warn_of_the_unknown(view, rows)
+        warn_of_new_categories(view, rows)
     mean, var, noise, chance, kept = (each.ravel() for each in tables)
     k, c = np.indices((problem.n_alternatives, len(rows))).reshape(2, -1)
     frame = pd.concat([problem.alternatives.frame(k), rows.frame(c)], axis=1)
@@ -124,7 +124,7 @@ def coordinate(problem: Problem) -> str | None:
 
 
 def evenly(problem: Problem, points: int) -> list[Any]:
-    """Return contexts on an even grid over the bounds of that coordinate; none where there is no such."""
+    """Return contexts on an even grid over the bounds of that coordinate; an empty list if there is none."""
     name = coordinate(problem)
     if name is None:
         return []
@@ -132,21 +132,21 @@ def evenly(problem: Problem, points: int) -> list[Any]:
     return [{name: x} for x in grid] if problem.contexts.columns else grid
 
 
-def warn_of_the_unknown(view: View, rows: Axis) -> None:
+def warn_of_new_categories(view: View, rows: Axis) -> None:
     """Warn of categories that no simulated context has; the warning names the line that called the study."""
-    if said := never_seen(view.problem.contexts, rows):
-        warnings.warn(said, ExtrapolationNotice, stacklevel=4)
+    if words := never_seen(view.problem.contexts, rows):
+        warnings.warn(words, ExtrapolationNotice, stacklevel=4)
 
 
 def certificate_at(view: View, rows: Axis, *, integrate: bool = True) -> Certificate:
     """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others.
 
     With limits they follow from joint draws at every row by itself, in which errors of different responses
-    are taken for independent; at the contexts of the study it is what the study says.
+    are taken for independent. At contexts of the study they are the study's own.
     """
     out, points = ruled_out_at(view, rows), view.inference.integrated_sums if integrate else None
     mixture = None if points is None else models.together_at(points, _separation(view, rows), out)
-    belief = among_the_rest(outcomes_at(view, rows), out)
+    belief = averaged(among_the_rest(outcomes_at(view, rows), out), mixture)
     answered = None if out is None else np.any(~out, axis=-2)
     study = view.certificate(integrate=integrate)
     question, normals = of_table(view.question), np.empty((0, *belief.mean.shape))
@@ -169,8 +169,8 @@ def outcomes_at(view: View, rows: Axis) -> Belief:
     """Return what the model says of the contexts: of the goal, with limits of all outcomes."""
     separation, params = _separation(view, rows), view.knowledge.learned.params
     sums = [
-        view.model.predict(tally, view.setting, own, separation)
-        for tally, own in zip(view.tallies, params, strict=True)
+        view.model.predict(tally, view.setting, params_of_sum, separation)
+        for tally, params_of_sum in zip(view.tallies, params, strict=True)
     ]
     return view.setting.basis.belief(sums)
 
@@ -179,7 +179,7 @@ def outcomes_at(view: View, rows: Axis) -> Belief:
 class OwnContexts:
     """How sure one may be in any contexts, each by itself, [row, alternative, 1]; a `Certainty`.
 
-    Where a row is a context of the study it is what the study says of it, whatever else is asked for.
+    A row that is a context of the study has the figures of the study, whatever other rows are asked for.
     """
 
     anywhere: Certainty
@@ -188,9 +188,9 @@ class OwnContexts:
 
     def best_probability(self) -> Array:
         """Return P(each alternative is best)."""
-        found, (here, there) = self.anywhere.best_probability().copy(), self._same()
-        found[here, :, 0] = self.study.best_probability[:, there].T
-        return found
+        probability, (rows, contexts) = self.anywhere.best_probability().copy(), self._of_study()
+        probability[rows, :, 0] = self.study.best_probability[:, contexts].T
+        return probability
 
     def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
         """Return P(the selected alternative is within delta of the best), [row, 1]."""
@@ -213,34 +213,34 @@ class OwnContexts:
         return self.anywhere.draw(normals)
 
     def options(self, found: DrawnOptions) -> DrawnOptions:
-        """Return what is said of all options, with limits, [row, option, 1]."""
-        here, there = self._same()
-        own = self.study.options
-        if own is None or not len(here):
+        """Return, with limits, the figures of all options, [row, option, 1]."""
+        rows, contexts = self._of_study()
+        of_study = self.study.options
+        if of_study is None or not len(rows):
             return found
         tables = []
-        for table, known in zip(found, own, strict=True):
+        for table, known in zip(found, of_study, strict=True):
             table = table.copy()
-            table[here, :, 0] = known[:, there].T
+            table[rows, :, 0] = known[:, contexts].T
             tables.append(table)
         return DrawnOptions(*tables)
 
     def within(self, found: Array, choice: IntArray, delta: float) -> Array:
-        """Return P(the choice is within delta of the best), with limits, [row, 1]."""
+        """Return, with limits, P(the choice is within delta of the best), [row, 1]."""
         return self._as_in_the_study(found, choice, self.study.within(delta))
 
-    def _same(self) -> tuple[IntArray, IntArray]:
-        """Return the rows that are contexts of the study, and which these are."""
-        here = np.flatnonzero(self.context >= 0)
-        return here, self.context[here]
+    def _of_study(self) -> tuple[IntArray, IntArray]:
+        """Return the rows that are contexts of the study, and the positions of these contexts."""
+        rows = np.flatnonzero(self.context >= 0)
+        return rows, self.context[rows]
 
-    def _as_in_the_study(self, found: Array, selected: IntArray, own: Array) -> Array:
-        """Return the numbers, the study's ``own`` [context] where the same alternative is selected."""
-        here, there = self._same()
-        same = self.study.choice[there] == selected[here, 0]
-        found = found.copy()
-        found[here[same], 0] = own[there[same]]
-        return found
+    def _as_in_the_study(self, figures: Array, selected: IntArray, of_study: Array) -> Array:
+        """Return the figures [row, 1], with those ``of_study`` [context] where it selects the same."""
+        rows, contexts = self._of_study()
+        same = self.study.choice[contexts] == selected[rows, 0]
+        figures = figures.copy()
+        figures[rows[same], 0] = of_study[contexts[same]]
+        return figures
 
 
 def _own_context(view: View, rows: Axis) -> IntArray:
@@ -256,6 +256,12 @@ def model_at(view: View, rows: Axis) -> Belief:
     return view.model.predict(view.tally, setting, params, _separation(view, rows))
 
 
+def believed_at(view: View, rows: Axis, *, integrate: bool = True) -> Belief:
+    """Return the belief that selects at the contexts, with what the model says of all that is ruled out."""
+    belief = certificate_at(view, rows, integrate=integrate).belief
+    return not_lowered(belief, model_at(view, rows), ruled_out_at(view, rows))
+
+
 def _separation(view: View, rows: Axis) -> Array:
     """Return the squared scaled distances that `Model.predict` takes, [coordinate, row, context]."""
     return view.problem.separation_of(rows)
@@ -264,30 +270,30 @@ def _separation(view: View, rows: Axis) -> Array:
 def ruled_out_at(view: View, rows: Axis) -> BoolArray | None:
     """Return which alternatives cannot be selected; None where all can.
 
-    At a context of the study those ruled out there, at any other those that are ruled out `elsewhere`.
+    At a context of the study those ruled out there, at any other those `ruled_out_at_new_contexts`.
     """
     out = view.ruled_out
     if out is None:
         return None
-    own = _own_context(view, rows)
-    at = np.where(own[:, None] >= 0, out.T[own], elsewhere(view))
-    return np.asarray(at[..., None])
+    context = _own_context(view, rows)
+    at_rows = np.where(context[:, None] >= 0, out.T[context], ruled_out_at_new_contexts(view))
+    return np.asarray(at_rows[..., None])
 
 
-def elsewhere(view: View) -> BoolArray:
-    """Return [alternative] whether it is retired, or has no value anywhere, and pairs that were set aside."""
-    never = view.set_aside.any(axis=1) & (view.tally.count.sum(axis=1) == 0)
-    return np.asarray(never | ~view.problem.alternatives.active)
+def ruled_out_at_new_contexts(view: View) -> BoolArray:
+    """Return [alternative] whether it is retired, or has pairs set aside and no value in any context."""
+    failed = view.set_aside.any(axis=1) & (view.tally.count.sum(axis=1) == 0)
+    return np.asarray(failed | ~view.problem.alternatives.active)
 
 
 def prediction_kit(view: View) -> Plain:
-    """Return what a page shows of any context: predictions that are worked out here, at many contexts.
+    """Return what a page shows of any context: predictions that are computed here, for many contexts.
 
     ``coordinates`` describes the contexts: name, kind (number, boolean, category), the values of the
-    simulated contexts in order, and for a metric one its bounds ``low`` and ``high``. ``stops`` [coordinate]
-    are values of which every combination is listed, the first coordinate varying slowest; None where only
-    ``points`` are listed, which follow the combinations: the simulated contexts that are none of them.
-    Of every listed context there are ``selected``, ``runner_up`` (positions), ``gap_sd`` and
+    simulated contexts in order, and for a metric one its bounds ``low`` and ``high``. Predictions are listed
+    for every combination of the values ``stops`` [coordinate], the first coordinate varying slowest, and then
+    for ``points``, the simulated contexts that are no such combination; ``stops`` is None where only points
+    are listed. Of every listed context there are ``selected``, ``runner_up`` (positions), ``gap_sd`` and
     ``expected_loss``, and [context][alternative] ``mean``, ``sd`` and ``probability`` of being the best.
     Means count so that larger is better; ``sign`` turns them back. Those of a rate are shown within 0 and 1,
     as ``reported``. ``ruled_out`` lists what cannot be selected, context by context; None where all can.
@@ -304,7 +310,7 @@ def prediction_kit(view: View) -> Plain:
     there = [_at_own_contexts(view)]
     if new:
         rows = axis.rows([_context(axis, row) for row in new])
-        there += [_elsewhere(view, some) for some in rows.blocks(_at_a_time(view))]
+        there += [_at_new_contexts(view, some) for some in rows.blocks(_at_a_time(view))]
     place = own | {row: len(axis) + i for i, row in enumerate(new)}
     return _kit(view, stops, points, there, [place[row] for row in grid + points])
 
@@ -317,7 +323,7 @@ def kit_of_some(view: View, alternatives: IntArray, contexts: IntArray) -> Plain
 
 
 class _Answers(NamedTuple):
-    """What is said of some contexts."""
+    """What the study predicts for some contexts."""
 
     selected: IntArray  # [context]
     runner_up: IntArray
@@ -333,18 +339,18 @@ class _Answers(NamedTuple):
 
 def _at_own_contexts(view: View) -> _Answers:
     certificate = view.certificate()
-    return _answers(view.knowledge.belief.mean, certificate, view.ruled_out, lambda table: table.T)
+    return _answers(view.believed.mean, certificate, view.ruled_out, lambda table: table.T)
 
 
-def _elsewhere(view: View, rows: Axis) -> _Answers:
-    said, certificate = model_at(view, rows).mean, certificate_at(view, rows)
-    return _answers(said, certificate, ruled_out_at(view, rows), lambda table: table[..., 0])
+def _at_new_contexts(view: View, rows: Axis) -> _Answers:
+    mean, certificate = believed_at(view, rows).mean, certificate_at(view, rows)
+    return _answers(mean, certificate, ruled_out_at(view, rows), lambda table: table[..., 0])
 
 
 def _answers(
     mean: Array, certificate: Certificate, out: BoolArray | None, by_row: Callable[[Any], Any]
 ) -> _Answers:
-    """Return answers from tables of which ``by_row`` makes [context, alternative] or [context]."""
+    """Return answers from tables that ``by_row`` turns into [context, alternative] or [context]."""
     belief, options = certificate.belief, certificate.options
     chosen, rival = certificate.choice, certificate.runner_up
     tables = mean, np.sqrt(belief.var), certificate.best_probability
@@ -365,7 +371,7 @@ def _kit(
     order: list[int],
     alternatives: IntArray | None = None,
 ) -> Plain:
-    """Return the kit of all answers in this order, or of some alternatives."""
+    """Return the kit of the answers in this order, about all alternatives or some."""
     found = _Answers(*(np.concatenate(parts)[order] for parts in zip(*answers, strict=True)))
     if alternatives is not None:
         place = np.full(view.problem.n_alternatives, -1)
@@ -402,11 +408,11 @@ def _context(axis: Axis, row: tuple[Any, ...]) -> Any:
 
 
 def _stops(view: View) -> list[list[Any]] | None:
-    """Return values of every coordinate, of whose combinations there are not too many; None if there are.
+    """Return values of every coordinate whose combinations a page has room for; None if these are too few.
 
-    These are all categories, and of a number the simulated values, the ends of its range, and as many even
-    steps between two of them as there is room for; where even the simulated values are too many, even steps
-    over the whole range.
+    These are all categories, and of a number the simulated values, the ends of its range, and even steps
+    between two of them, as many as there is room for. Where the simulated values are too many already, they
+    are even steps over the whole range.
     """
     problem = view.problem
     held = problem.contexts.coordinates
@@ -455,11 +461,11 @@ def _positions(given: BoolArray) -> list[list[int]]:
 
 
 def parameters(view: View) -> Plain | None:
-    """Return what was learned of every alternative by itself, by the model's ``family``; None of others.
+    """Return what models of the families "gp" and "linear" learned of every alternative; None of others.
 
-    Of the family gp that are arrays [alternative, ...]; of linear β and the ``ends`` (a, b) from which
-    coordinates are counted: the regressors at x are 1 and, for every entry of ``ends``,
-    (s(x, a) − s(x, b)) / (2 s(a, b)) + ½ with the squared separations s along that coordinate.
+    Of gp these are arrays [alternative, ...]; of linear the coefficients β, and the ``ends`` (a, b) from
+    which coordinates are counted: the regressors at x are 1 and, for every entry of ``ends``, (s(x, a) − s(x,
+    b)) / (2 s(a, b)) + ½ with the squared separations s along that coordinate.
     """
     params = view.knowledge.params
     family = vars(type(view.model)).get("family")  # its own, for a derived model may predict otherwise

@@ -98,13 +98,13 @@ class ChosenRule(Sentences):
             for column in dict.fromkeys(each.column for each in self.conditions):
                 low, high = _range(path, column)
                 names = [(held, each.names) for each, held in path if each.column == column and each.names]
-                said = {
+                cells = {
                     "from": low, "below": high,
                     "is": "; ".join(str(n) for held, some in names if held for n in some) or None,
                     "is not": "; ".join(str(n) for held, some in names if not held for n in some) or None,
                 }  # fmt: skip
                 kinds = ("from", "below") if column in self._numbers else ("is", "is not")
-                row |= {f"{column} {kind}": said[kind] for kind in kinds}
+                row |= {f"{column} {kind}": cells[kind] for kind in kinds}
             rows.append(row | {"alternative": label})
         return pd.DataFrame(rows)
 
@@ -148,18 +148,18 @@ def condition_in_words(condition: Condition, *, held: bool = True) -> str:
 
 def where(path: tuple[tuple[Condition, bool], ...]) -> str:
     """Return the conditions on the way to an end in words; those on one number in one: "16 ≤ rate < 24"."""
-    said: dict[object, str] = {}
+    parts: dict[object, str] = {}
     for condition, held in path:
         if condition.below is None:
-            said[condition] = condition_in_words(condition, held=held)
+            parts[condition] = condition_in_words(condition, held=held)
             continue
         low, high = _range(path, condition.column)
         if low is not None and high is not None:
-            said[condition.column] = f"{_exactly(low)} ≤ {condition.column} < {_exactly(high)}"
+            parts[condition.column] = f"{_exactly(low)} ≤ {condition.column} < {_exactly(high)}"
         else:
             ends = Condition(condition.column, below=high if low is None else low)
-            said[condition.column] = condition_in_words(ends, held=low is None)
-    return " and ".join(said.values()) or "always"
+            parts[condition.column] = condition_in_words(ends, held=low is None)
+    return " and ".join(parts.values()) or "always"
 
 
 def _range(path: tuple[tuple[Condition, bool], ...], column: str) -> tuple[float | None, float | None]:

@@ -1,4 +1,4 @@
-"""Whether single rewards have the shape that models assume: normal, without ties; and what rates need."""
+"""Whether single rewards are distributed as models assume: normal, without ties; and what rates need."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -23,15 +23,15 @@ _SD = np.array(
     [1.4108, 0.8057, 0.4841, 0.3274, 0.2373, 0.1818, 0.1445, 0.1182, 0.0988, 0.0841, 0.0728, 0.0637, 0.0563]
 )
 _SKEWNESS = np.array([1.22, 2.33, 2.80, 3.01, 3.13, 3.18, 3.23, 3.25, 3.23, 3.22, 3.20, 3.15, 3.10])
-_LEAST_LEFT = 1e-3  # of the squares, where all replications but one agree: rounding must not decide
-_ALTERNATIVES, _COLUMNS = 512, 4096  # that are looked at together where random numbers are common
+_LEAST_LEFT = 1e-3  # of the squares: where all replications but one agree, what is left is rounding error
+_ALTERNATIVES, _COLUMNS = 512, 4096  # the most that are correlated, where random numbers are common
 _TIED_SHARE = 0.2  # of two replications of a pair: about what rounding to 0.7 standard deviations does
 _FEWEST_TIES = 5  # at least, before they are a pattern
 _FEWEST_EXPECTED = 1.4  # successes, and failures, from which a share is about normal: see `scarce`
 
 
 class Shape(NamedTuple):
-    """What single rewards look like beside normal ones."""
+    """How single rewards compare with normal ones."""
 
     tails_p_value: float = np.nan  # P(rewards as far from the others of their pair, if normal); NaN: too few
     tied: float = 0.0  # the share of equal values among two replications of a pair, where that is a pattern
@@ -120,9 +120,9 @@ def _outlying(rows: Array) -> tuple[Array, Array]:
     replication, whose residual is r_j (Grubbs, 1950).
     """
     n = rows.shape[1]
-    apart = rows - rows.mean(axis=1, keepdims=True)
-    largest = np.abs(apart).max(axis=1, keepdims=True)
-    squares = (apart / largest) ** 2  # so that nothing overflows
+    deviation = rows - rows.mean(axis=1, keepdims=True)
+    largest = np.abs(deviation).max(axis=1, keepdims=True)
+    squares = (deviation / largest) ** 2  # so that nothing overflows
     total = squares.sum(axis=1, keepdims=True)
     left = np.maximum(1.0 - n / (n - 1) * squares / total, _LEAST_LEFT)
     return -np.log(left).sum(axis=1), (largest * np.sqrt(total / (n - 1)))[:, 0]
@@ -136,14 +136,14 @@ def _correlation(common: Replications, shape: tuple[int, ...], some: IntArray) -
     k, c, number, value = (part[kept] for part in common.parts)
     k, pair = rank[k], k * shape[1] + c
     count = np.bincount(pair, minlength=shape[0] * shape[1])
-    apart = value - (np.bincount(pair, value, len(count)) / np.maximum(count, 1))[pair]
-    apart /= np.abs(apart).max(initial=0.0) or 1.0
-    spread = np.sqrt(np.bincount(pair, apart**2, len(count)) / np.maximum(count - 1, 1))[pair]
-    apart = np.divide(apart, spread, out=np.zeros_like(apart), where=spread > 0)
+    deviation = value - (np.bincount(pair, value, len(count)) / np.maximum(count, 1))[pair]
+    deviation /= np.abs(deviation).max(initial=0.0) or 1.0
+    spread = np.sqrt(np.bincount(pair, deviation**2, len(count)) / np.maximum(count - 1, 1))[pair]
+    deviation = np.divide(deviation, spread, out=np.zeros_like(deviation), where=spread > 0)
     column = np.unique(np.stack([number, c]), axis=1, return_inverse=True)[1].ravel()
     early = column < _COLUMNS
     table, seen = np.zeros((2, len(some), min(len(k), _COLUMNS)))
-    table[k[early], column[early]], seen[k[early], column[early]] = apart[early], 1.0
+    table[k[early], column[early]], seen[k[early], column[early]] = deviation[early], 1.0
     size = np.sqrt((table**2 @ seen.T) * (seen @ (table**2).T))
     found = np.divide(table @ table.T, size, out=np.zeros_like(size), where=size > 0)
     np.fill_diagonal(found, 1.0)
@@ -169,7 +169,7 @@ def tied(rewards: Rewards) -> float:
         possible += len(ordered) * n * (n - 1) / 2
         for gap in range(1, n):
             ties = np.sum(ordered[:, gap:] - ordered[:, :-gap] <= close)
-            if not ties:  # nor are there any farther apart
+            if not ties:  # nor are there any farther deviation
                 break
             equal += ties
     return float(equal / possible) if equal >= max(_FEWEST_TIES, _TIED_SHARE * possible) else 0.0
@@ -178,10 +178,10 @@ def tied(rewards: Rewards) -> float:
 def scarce(belief: Belief, tally: Tally) -> BoolArray:
     """Return the contexts whose choice rests on too few successes, or on too few failures, [context].
 
-    Looked at are the selected alternative and its closest rival. A share of n is about normal if the rarer of
-    both values is expected at least 1.4 times, n min(p, 1 − p) ≥ 1.4: then the first term of Edgeworth's
-    expansion moves no probability by more than 0.05. What neighbours tell counts: n are the replications that
-    the belief is worth, σ²/V, if these are more.
+    Of the selected alternative and its closest rival. A share of n is about normal if the rarer of both
+    values is expected at least 1.4 times, n min(p, 1 − p) ≥ 1.4: then the first term of Edgeworth's expansion
+    moves no probability by more than 0.05. Information from neighbours counts: n is the number of
+    replications, or σ²/V, the number that the belief is worth, if that is larger.
     """
     worth = np.maximum(tally.count, belief.noise / np.maximum(belief.var, np.finfo(float).tiny))
     p = (worth * np.clip(np.abs(belief.mean), 0.0, 1.0) + 0.5) / (worth + 1.0)

@@ -1,7 +1,7 @@
-"""The coordinator: an executor whose workers are tasks that share a folder, and a study's file kept safe.
+"""The coordinator: an executor whose workers are tasks that share a folder, and a copy of the study's file.
 
-SQLite needs locks and shared memory, which network drives do not give it. So the coordinator works on a copy
-on a disk of its own machine, and publishes it by renaming a whole file over the one it came from.
+SQLite needs locks and shared memory, which network drives do not offer. So the coordinator works on a copy on
+a disk of its own machine, and publishes it by renaming a whole file over the original.
 """
 
 import errno
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from argbest import files, simulators
-from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe, say
+from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe, refuse_server, say
 from argbest.errors import ArgbestError, InputError, StorageError
 from argbest.simulators.calling import Job, Outcome, reason
 from argbest.storage.base import Revised
@@ -35,11 +35,11 @@ from argbest.study.workers import BEAT, Lifeline, Patience, Presence, Watch, boo
 SILENCE = 180.0  # seconds: a network drive may show a sign of life a minute late
 POLL = 0.2  # seconds between looks into the folder
 MOST_TASKS = 10_000
-ALONE = 5.0  # seconds without any task after which that is said
-FATAL = 5  # tasks that ended while they simulated a replication: it may be what ends them
+ALONE = 5.0  # seconds without any task before a notice says so
+FATAL = 5  # tasks that ended while they simulated a replication: that may be what ends them
 _HANDED_BACK = "handed back"
-_HELD = "held"  # the file in the place of a copy that its process holds a lock on
-_IDLE = 5  # a publication is followed by that many times as long without one
+_HELD = "held"  # the file in the folder of a copy that its process holds a lock on
+_IDLE = 5  # times as long as a publication takes there is no other one after it
 
 
 @dataclass
@@ -55,10 +55,10 @@ class _OverError(Exception):
 
 
 class FolderExecutor(Executor):
-    """Gives the replications of a run to the tasks (`argbest task FOLDER`) that there are at the moment.
+    """Gives the replications of a run to the tasks (`argbest task FOLDER`) that are there at the moment.
 
-    ``publish`` is called before jobs are given, so that what they belong to is kept; it returns the
-    replications that are kept with their value, whose files can go. ``shared`` is that of `Folder`.
+    ``publish`` is called before jobs are given, so that their trials are stored; it returns the replications
+    that are stored with their values, whose files can be removed. ``shared`` is that of `Folder`.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class FolderExecutor(Executor):
         self._wanted: list[_Wanted] = []
         self._found: dict[str, Outcome] = {}
         self._read: dict[Path, list[str]] = {}  # the keys in every file of results
-        self._settled: set[str] = set()  # keys whose value is kept elsewhere
-        self._n_lost: Counter[tuple[str, str]] = Counter()  # how often a key came to nothing, by the reason
-        self._assigned = {  # what each task has in hand: the job, and its keys
+        self._settled: set[str] = set()  # keys whose value is stored with the study
+        self._n_lost: Counter[tuple[str, str]] = Counter()  # how often a key gave no result, by the reason
+        self._assigned = {  # the jobs that tasks have, and their keys
             (task, name): set(job.jobs)
             for task in self.folder.inboxes()
             for name, job in self.folder.given(task)
@@ -118,15 +118,15 @@ class FolderExecutor(Executor):
         return wanted.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Tell the tasks that there is nothing more to do; with ``cancel_futures`` they wait for the next."""
+        """Tell the tasks that there is nothing more to do; with ``cancel_futures`` they wait for more."""
         self._over.set()
         if wait:
             self._thread.join()
         if not cancel_futures:
-            with suppress(StorageError):  # whoever took the study away puts it back, and says what is wrong
+            with suppress(StorageError):  # `taken` puts the study back, and reports what is wrong
                 self.folder.announce(self._name, self._beat + 1, FINISHED)
                 self._clear(self._publish())
-        self._lifeline.let_go()
+        self._lifeline.release()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.shutdown(cancel_futures=kind is not None)
@@ -135,7 +135,7 @@ class FolderExecutor(Executor):
         """Look into the folder again and again until the run is over; an error here ends the run."""
         try:
             while not self._over.wait(POLL):
-                self._patience(self._look_in_turn)
+                self._patience(self._look_unless_over)
         except _OverError:
             return
         except BaseException as error:
@@ -147,9 +147,9 @@ class FolderExecutor(Executor):
 
     def _fail(self, error: BaseException) -> None:
         """End the run with this error: the replications that it waits for did not fail in the simulator."""
-        said = str(error) if isinstance(error, ArgbestError | OSError) else reason(error)
+        text = str(error) if isinstance(error, ArgbestError | OSError) else reason(error)
         with self._lock:
-            self._trouble = error if isinstance(error, InputError) else BrokenExecutor(said)
+            self._trouble = error if isinstance(error, InputError) else BrokenExecutor(text)
             self._trouble.__cause__ = error.__cause__ if self._trouble is error else error
             for wanted in self._wanted:
                 wanted.future.set_exception(self._trouble)
@@ -169,7 +169,7 @@ class FolderExecutor(Executor):
                 return
             time.sleep(POLL)
 
-    def _look_in_turn(self) -> None:
+    def _look_unless_over(self) -> None:
         with self._lock:
             if not self._over.is_set():
                 self._look()
@@ -192,35 +192,37 @@ class FolderExecutor(Executor):
 
     def _take(self) -> None:
         for path in self.folder.results():
-            if path in self._read or (said := self.folder.delivered(path)) is None:
+            if path in self._read or (delivery := self.folder.delivered(path)) is None:
                 continue
-            self._read[path] = [*said.outcomes]
-            for key, outcome in said.outcomes.items():
+            self._read[path] = [*delivery.outcomes]
+            for key, outcome in delivery.outcomes.items():
                 self._found.setdefault(key, outcome)
             name, _, task = path.stem.partition(".")
             keys = self._assigned.pop((task, name), None)
             if keys is None:  # of a job that was given again, or of no job at all
                 continue
             self.folder.take_back(task, name)
-            if said.error:
+            if delivery.error:
                 self.folder.remove(path)
-                raise InputError(f"{said.error} (said by the task {task})")
+                raise InputError(f"{delivery.error} (said by the task {task})")
             self._count(
-                keys - said.outcomes.keys(), f"{FATAL} tasks delivered no result of it that can be read"
+                keys - delivery.outcomes.keys(), f"{FATAL} tasks delivered no result of it that can be read"
             )
 
     def _notice(self) -> None:
         """See which tasks are alive; replications of the others are handed out again."""
         signs = {sign.worker.name: sign for sign in self.folder.signs()}
         dead = {
-            name for name, sign in signs.items() if self._watch.dead(sign.worker, deaf=self._patience.deaf)
+            name
+            for name, sign in signs.items()
+            if self._watch.dead(sign.worker, unreached=self._patience.unreached)
         }
         self._alive = signs.keys() - dead
         for task, name in [each for each in self._assigned if each[0] not in self._alive]:
             self.folder.take_back(task, name)
             keys = self._assigned.pop((task, name))
-            # Whoever is told to end takes leave, and thereby hands back what it has: that is nobody's fault.
-            # It may have done both since its sign was read, so what counts is whether the sign still stands.
+            # A task that is told to end removes its sign and so hands back its job, through no fault of this.
+            # It may have done so since its sign was read, so what counts is whether the sign is still there.
             if task not in dead or not self.folder.is_signed(task):
                 self._count_handed_back(keys)
             elif signs[task].simulating == name:
@@ -246,7 +248,7 @@ class FolderExecutor(Executor):
                 )
 
     def _say_if_alone(self, now: float) -> None:
-        """Say, once each time, that the run waits and there is no task."""
+        """Say that the run waits and there is no task, once each time that this begins."""
         if self._alive or not self._wanted:
             self._without_tasks = None
         elif self._without_tasks is None:
@@ -263,8 +265,8 @@ class FolderExecutor(Executor):
         """Give replications that no task has yet to tasks that have nothing to do."""
         busy = {task for task, _ in self._assigned}
         free = sorted(self._alive - busy)
-        in_hand = set().union(*self._assigned.values(), self._found)
-        left = ({key: each.jobs[key] for key in each.jobs if key not in in_hand} for each in self._wanted)
+        known = set().union(*self._assigned.values(), self._found)
+        left = ({key: each.jobs[key] for key in each.jobs if key not in known} for each in self._wanted)
         todo = [jobs for jobs in left if jobs]
         if not todo or not free:
             return
@@ -278,7 +280,7 @@ class FolderExecutor(Executor):
             self._assigned[task, name] = set(jobs)
 
     def _clear(self, settled: Iterable[Job]) -> None:
-        """Remove files of results that nobody will ask for again."""
+        """Remove files of results that are not needed any more."""
         self._settled.update(self._recipe.key(self._study, job) for job in settled)
         for path, keys in list(self._read.items()):
             if self._settled.issuperset(keys):
@@ -298,9 +300,9 @@ class WorkingCopy:
     def __init__(self, home: Path, folder: Path, name: str = "study") -> None:
         self.home, self.path, self._name = home, folder / home.name, name
         with _reported(home), closing(sqlite3.connect(f"{home.as_uri()}?mode=rw", uri=True)) as there:
-            there.execute("PRAGMA journal_mode = DELETE")  # takes in what stands in files beside it
+            there.execute("PRAGMA journal_mode = DELETE")  # merges what is in SQLite's files beside it
             _copy(there, self.path, "WAL")
-        self._left, self._published = _identity(home), _n_events(self.path, name)
+        self._as_left, self._published = _identity(home), _n_events(self.path, name)
 
     def publish(self, *, mode: str = "DELETE") -> None:
         """Replace the study's file by the copy in one piece; an error if somebody else has changed it.
@@ -310,11 +312,11 @@ class WorkingCopy:
         with _passing(self.home):
             if not self.home.parent.is_dir():
                 raise FileNotFoundError(errno.ENOENT, "its folder is gone")
-            if _identity(self.home) == self._left or self._took_over():
+            if _identity(self.home) == self._as_left or self._took_over():
                 packed = self._packed(mode)
                 published = _n_events(packed, self._name)
                 files.write(self.home, packed.read_bytes())
-                self._left, self._published = _identity(self.home), published
+                self._as_left, self._published = _identity(self.home), published
                 return
             rescued = self.home.with_name(f"{self.home.stem}-rescued{self.home.suffix}")
             files.write(rescued, self._packed("DELETE").read_bytes())
@@ -324,11 +326,11 @@ class WorkingCopy:
         )
 
     def _took_over(self) -> bool:
-        """Return whether all that is new in the study's file are changes of its table; they are made here."""
+        """Take over changes of the table that others stored in the file; return whether that was all."""
         with suppress(ArgbestError, sqlite3.Error), ExitStack() as stack:
             address = f"{self.home.as_uri()}?mode=rw"
             with closing(sqlite3.connect(address, uri=True)) as there:
-                there.execute("PRAGMA journal_mode = DELETE")  # takes in what stands in files beside it
+                there.execute("PRAGMA journal_mode = DELETE")  # merges what is in SQLite's files beside it
             changed = stack.enter_context(closing(open_storage(self.home, name=self._name)))
             stored, news = changed.definition(), changed.since(self._published)
             changes = [event for event in news if isinstance(event, Revised)]
@@ -356,7 +358,7 @@ class WorkingCopy:
             raise
 
     def _rescued(self) -> str:
-        """Return a sentence that says where the state is kept: here, or where it is."""
+        """Return a sentence that says where the state is kept: in the working folder, or where it is now."""
         mark = secrets.token_hex(4)
         kept = Path.cwd() / f"{self.home.stem}-rescued-{mark}{self.home.suffix}"
         try:
@@ -388,10 +390,7 @@ def _n_events(path: Path, name: str) -> int:
 @contextmanager
 def taken(storage: str, name: str = "study") -> Iterator[WorkingCopy]:
     """Yield a working copy of a study's file; it is put back however the work ends."""
-    if "://" in storage:
-        raise InputError(
-            "a study on a database server needs no shared folder; run `argbest worker` in every task."
-        )
+    refuse_server(storage)
     with _place_for_a_copy() as folder:
         copy = WorkingCopy(Path(storage).absolute(), folder, name)
         try:

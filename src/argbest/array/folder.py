@@ -4,12 +4,11 @@
     results/JOB.TASK.json    what came of it                 the task writes, the coordinator removes
     tasks/TASK.json          that the task is alive          the task writes, and removes
     coordinator.json         that the coordinator is alive   the coordinator writes
-    unreadable/              files that none of us can have written, set aside by whoever finds them
+    unreadable/              files that argbest cannot have written, moved there by whoever finds them
 
-Every file has one writer, is made beside its place and renamed, and is never added to. So all that is asked
-of the file system is that a rename shows a whole file or none, and that others see it sooner or later.
-Nothing is locked. A result is known by what was simulated, so one that comes twice, or after its coordinator
-has ended, is one and the same.
+Every file has one writer, is made under another name and renamed, and is never added to. So the file system
+only has to show a renamed file as a whole or not at all, and to others sooner or later. Nothing is locked. A
+result is identified by what was simulated, so it may come twice, or after its coordinator has ended.
 
 Jobs are commands, so nobody else may write in the folder, unless it is ``shared`` on purpose.
 """
@@ -28,7 +27,7 @@ from typing import Any, TypeVar
 
 from argbest import files, trust
 from argbest.checks import finite, flag, one_of, shown, unicode, whole
-from argbest.errors import ArgbestError, Notice, StorageError
+from argbest.errors import ArgbestError, InputError, Notice, StorageError
 from argbest.simulators.calling import Job, Outcome, checked
 from argbest.storage.base import Worker
 
@@ -49,9 +48,9 @@ class Recipe:
     timeout: float | None  # seconds for one replication of a Python function
 
     def key(self, study: str, job: Job) -> str:
-        """Return what tells a replication from every other."""
-        said = json.dumps([study, self.simulator, self.shared_seeds, *job], sort_keys=True)
-        return hashlib.sha256(said.encode()).hexdigest()[:24]
+        """Return the key of a replication, which no other one has."""
+        content = json.dumps([study, self.simulator, self.shared_seeds, *job], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True)
@@ -64,15 +63,15 @@ class Sign:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a task says of a job: outcomes by key, or an ``error`` that no task could avoid."""
+    """What a task returns for a job: outcomes by key, or an ``error`` that every task would meet."""
 
     outcomes: dict[str, Outcome]
     error: str = ""
 
     def text(self) -> str:
         """Return the text of a file of results."""
-        said = {key: [each.value, each.reason, each.seconds] for key, each in self.outcomes.items()}
-        return json.dumps({"error": self.error, "outcomes": said})
+        outcomes = {key: [each.value, each.reason, each.seconds] for key, each in self.outcomes.items()}
+        return json.dumps({"error": self.error, "outcomes": outcomes})
 
 
 @dataclass(frozen=True)
@@ -93,21 +92,21 @@ class Announcement:
 
 
 class _UnreadableError(Exception):
-    """A file was found and set aside."""
+    """A file cannot be read, and was set aside."""
 
 
 @dataclass(eq=False)
 class Folder:
     """The files in the folder of a coordinator and its tasks.
 
-    A file that none of us can have written is set aside, which is said once, and is then as one that is not
-    there. What cannot be reached is a StorageError that may pass. With ``shared``, others may write there:
-    what they write is used.
+    A file that argbest cannot have written is moved away, with one notice, and then counts as missing. If
+    the folder cannot be reached, that is a StorageError that may pass. With ``shared`` others may write
+    there, and what they write is used.
     """
 
     path: Path
     shared: bool = False
-    _said: set[Path] = field(default_factory=set, repr=False)
+    _reported: set[Path] = field(default_factory=set, repr=False)
 
     def make(self) -> None:
         """Make the folder and what it holds; a StorageError if others can write there."""
@@ -147,8 +146,8 @@ class Folder:
 
     def greet(self, worker: Worker, simulating: str = "") -> None:
         """Write a task's sign of life."""
-        said = asdict(worker) | {"simulating": simulating}
-        self.write(self.path / "tasks" / f"{worker.name}.json", json.dumps(said))
+        sign = asdict(worker) | {"simulating": simulating}
+        self.write(self.path / "tasks" / f"{worker.name}.json", json.dumps(sign))
 
     def leave(self, task: str) -> None:
         """Remove a task's sign of life, and its folder for jobs unless there are some."""
@@ -157,22 +156,22 @@ class Folder:
             (self.path / "jobs" / task).rmdir()
 
     def is_signed(self, task: str) -> bool:
-        """Return whether a task's sign of life stands there: it has not taken leave."""
+        """Return whether a task's sign of life is still there: the task has not left."""
         return (self.path / "tasks" / f"{task}.json").exists()
 
     def signs(self) -> list[Sign]:
-        """Return what every task said last."""
+        """Return the last sign of life of every task."""
         found = (self._read_if_sound(path, _sign) for path in self._files("tasks"))
         return [sign for sign in found if sign is not None]
 
     def give(self, task: str, name: str, recipe: Recipe, jobs: dict[str, Job]) -> None:
         """Write a job for a task: replications by their keys."""
         self.make_inbox(task)
-        said = asdict(recipe) | {"jobs": jobs}
-        self.write(self.path / "jobs" / task / f"{name}.json", json.dumps(said))
+        content = asdict(recipe) | {"jobs": jobs}
+        self.write(self.path / "jobs" / task / f"{name}.json", json.dumps(content))
 
     def given(self, task: str, besides: Collection[str] = ()) -> Iterator[tuple[str, Given | None]]:
-        """Yield the jobs of a task by name, ``besides`` those known; None is one that was set aside."""
+        """Yield the jobs of a task by name, without those in ``besides``; None: its file was set aside."""
         for path in self._files("jobs", task):
             if path.stem in besides:
                 continue
@@ -204,7 +203,7 @@ class Folder:
         return self._files("results")
 
     def delivered(self, path: Path) -> Delivery | None:
-        """Return what a file of results says, None if it is not there; one set aside says nothing."""
+        """Return the content of a file of results, None if it is not there; empty if it was set aside."""
         self._refuse_foreign(path.parent)
         try:
             return self._read(path, _delivery)
@@ -218,8 +217,8 @@ class Folder:
 
     def announce(self, coordinator: str, beat: int, state: str) -> None:
         """Write the coordinator's sign of life."""
-        said = asdict(Announcement(coordinator, beat, state))
-        self.write(self.path / "coordinator.json", json.dumps(said))
+        sign = asdict(Announcement(coordinator, beat, state))
+        self.write(self.path / "coordinator.json", json.dumps(sign))
 
     def coordinator(self) -> Announcement | None:
         """Return the coordinator's last sign of life, None before the first."""
@@ -257,7 +256,7 @@ class Folder:
 
     def _text(self, path: Path) -> str:
         """Return the text of an ordinary file that nobody else can have written."""
-        kinds = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")  # neither led elsewhere, nor kept waiting by a pipe
+        kinds = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")  # follow no link, and do not wait for a pipe
         number = os.open(path, os.O_RDONLY | sum(getattr(os, kind, 0) for kind in kinds))
         try:
             found = os.fstat(number)
@@ -271,7 +270,7 @@ class Folder:
             os.close(number)
 
     def _set_aside(self, path: Path, reason: str) -> None:
-        """Move what cannot be read out of the way, and say so the first time for every name."""
+        """Move a file that cannot be read out of the way, with a notice the first time for every name."""
         aside = self.path / _UNREADABLE / "-".join(path.relative_to(self.path).parts)
         try:
             self.make_part(_UNREADABLE)
@@ -281,8 +280,8 @@ class Folder:
             return
         except (OSError, StorageError):
             done = "it cannot be moved out of the way"
-        if path not in self._said:
-            self._said.add(path)
+        if path not in self._reported:
+            self._reported.add(path)
             say(
                 f"{str(path)!r} cannot be used ({reason[:_LONGEST]}); {done}, and the work goes on "
                 "without it."
@@ -319,14 +318,22 @@ class Folder:
             raise trouble from error
 
 
+def refuse_server(storage: str) -> None:
+    """Refuse a study on a database server, which every task reaches without a shared folder."""
+    if "://" in storage:
+        raise InputError(
+            "a study on a database server needs no shared folder; run `argbest worker` in every task."
+        )
+
+
 def say(words: str) -> None:
     """Show a notice; where warnings are errors, nobody could catch it in a helper thread."""
     with suppress(Notice):
         warnings.warn(words, Notice, stacklevel=3)
 
 
-def _sign(said: Any, path: Path) -> Sign:
-    parts = _parts(said, {*_names(Worker), "simulating"})
+def _sign(content: Any, path: Path) -> Sign:
+    parts = _parts(content, {*_names(Worker), "simulating"})
     if parts["name"] != path.stem:
         raise ValueError(f"it is the sign of {shown(parts['name'])}")
     return Sign(
@@ -343,8 +350,8 @@ def _sign(said: Any, path: Path) -> Sign:
     )
 
 
-def _given(said: Any, _: Path) -> Given:
-    parts = _parts(said, {*_names(Recipe), "jobs"})
+def _given(content: Any, _: Path) -> Given:
+    parts = _parts(content, {*_names(Recipe), "jobs"})
     simulator, limit, jobs = parts["simulator"], parts["timeout"], parts["jobs"]
     if not isinstance(simulator, dict) or not isinstance(jobs, dict) or not jobs:
         raise ValueError("it names no simulator, or no replications")
@@ -355,8 +362,8 @@ def _given(said: Any, _: Path) -> Given:
     return Given(recipe, {key: (a, c, whole("seed", seed, at_least=0)) for key, (a, c, seed) in jobs.items()})
 
 
-def _delivery(said: Any, _: Path) -> Delivery:
-    parts = _parts(said, set(_names(Delivery)))
+def _delivery(content: Any, _: Path) -> Delivery:
+    parts = _parts(content, set(_names(Delivery)))
     outcomes = parts["outcomes"]
     if not isinstance(outcomes, dict) or not all(isinstance(each, list) for each in outcomes.values()):
         raise ValueError("it holds no outcomes by name")
@@ -366,8 +373,8 @@ def _delivery(said: Any, _: Path) -> Delivery:
     return Delivery(sound, _word("error", parts["error"]))
 
 
-def _announcement(said: Any, _: Path) -> Announcement:
-    parts = _parts(said, set(_names(Announcement)))
+def _announcement(content: Any, _: Path) -> Announcement:
+    parts = _parts(content, set(_names(Announcement)))
     state = one_of("state", parts["state"], (RUNNING, FINISHED))
     return Announcement(_word("name", parts["name"]), whole("beat", parts["beat"], at_least=0), state)
 
@@ -376,11 +383,11 @@ def _names(kind: type) -> list[str]:
     return [each.name for each in fields(kind)]
 
 
-def _parts(said: Any, names: set[str]) -> dict[str, Any]:
-    """Return what a file says by name if these are just the names expected."""
-    if not isinstance(said, dict) or said.keys() != names:
-        raise ValueError(f"expected {', '.join(sorted(names))}, got {shown(said)}")
-    return said
+def _parts(content: Any, names: set[str]) -> dict[str, Any]:
+    """Return the content of a file, by name; a ValueError unless it has exactly these names."""
+    if not isinstance(content, dict) or content.keys() != names:
+        raise ValueError(f"expected {', '.join(sorted(names))}, got {shown(content)}")
+    return content
 
 
 def _word(name: str, value: object) -> str:

@@ -66,8 +66,8 @@ STARTS = {
 }
 POLL = 0.2  # seconds between looks into the folder
 PATIENCE = 600.0  # seconds without a coordinator
-GRACE = 1.0  # seconds before a failure is delivered: a simulator may be told to end before its task is
-_LATE = 60.0  # seconds after which an end that came before this task is taken for the end
+GRACE = 1.0  # seconds before a failure is delivered: the task may be told to end a moment after its simulator
+_LATE = 60.0  # seconds without a new coordinator where one had ended before this task began
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def serve(path: Path, *, patience: float = PATIENCE, late: float = _LATE, shared
         while coordinator.may_have_more():
             for name, job in reaching(lambda: list(folder.given(presence.name, known))):
                 known.add(name)
-                if job is None:  # it was set aside: what it asked for is to be given again
+                if job is None:  # its file was set aside: its replications have to be given again
                     _deliver(folder, reaching, presence.name, name, Delivery({}))
                     continue
                 with sign.simulating(name):
@@ -166,7 +166,7 @@ def _deliver(folder: Folder, reaching: Patience, task: str, name: str, delivery:
 
     def attempt() -> None:
         nonlocal delivered
-        with postponed():  # whoever is told to end just now has this to do before
+        with postponed():  # a task that is told to end just now does this first
             folder.deliver(task, name, delivery)
             delivered = True
 
@@ -188,7 +188,7 @@ def _deliver(folder: Folder, reaching: Patience, task: str, name: str, delivery:
 
 
 class _CoordinatorWatch:
-    """Whether to wait for jobs: one coordinator that ended before this task may be followed by another."""
+    """Whether to wait for jobs: if a coordinator ended before this task began, another may follow."""
 
     def __init__(self, folder: Folder, patience: float, late: float) -> None:
         self._folder, self._patience, self._late = folder, patience, late
@@ -197,9 +197,9 @@ class _CoordinatorWatch:
 
     def may_have_more(self) -> bool:
         """Return whether more jobs may come."""
-        said, now = self._folder.coordinator(), time.monotonic()
-        if said is not None and said != self._last:
-            self._last, self._since = said, now
+        sign, now = self._folder.coordinator(), time.monotonic()
+        if sign is not None and sign != self._last:
+            self._last, self._since = sign, now
         if self._last is not None and self._last.state == FINISHED:
             return self._last == self._first and now - self._since < self._late
         return now - self._since < self._patience
@@ -260,14 +260,14 @@ class _TaskSign:
                 self._folder.greet(worker, self._job)
 
     def leave(self) -> None:
-        """Take the sign away, for good: that is how a task hands back what it has in hand."""
+        """Remove the sign for good: so a task hands back its job."""
         with postponed(), self._lock:
             self._left = True
             self._folder.leave(self._presence.name)
 
     @contextmanager
     def simulating(self, job: str) -> Iterator[None]:
-        """Say at once that a simulation begins; that it has ended is said by the next sign, or the result."""
+        """Write at once that a simulation begins; the next sign, or the result, says that it has ended."""
         self._job = job
         with suppress(StorageError):  # the next sign may get through
             self.give(self._presence.greeting())
@@ -279,7 +279,7 @@ class _TaskSign:
 
 @contextmanager
 def _present(folder: Folder, presence: Presence, reaching: Patience) -> Iterator[_TaskSign]:
-    """Give signs of life, and take leave however this ends, short of being killed."""
+    """Give signs of life inside the block, and remove the last one however it ends, unless it is killed."""
     sign = _TaskSign(folder, presence)
     usual = signal.getsignal(signal.SIGTERM)
     main = threading.current_thread() is threading.main_thread()

@@ -48,7 +48,7 @@ class _Commands(UserDict[str, Any]):
 
 
 class _Failure(click.ClickException):
-    """What could not be done, said in lines that break between words where somebody reads it."""
+    """An error whose message is broken between words on a terminal."""
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the message."""
@@ -65,9 +65,9 @@ class PlainCommand(click.Command):
     """A command whose errors, notices and interruptions end in a line of text, never in a traceback."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Return what the command returns; a reader of its output who leaves early does not end it."""
+        """Return what the command returns; it continues if the program that reads its output ends early."""
         gc.set_threshold(_GARBAGE)
-        atexit.register(gc.freeze)  # nor is what is left at the end searched once more
+        atexit.register(gc.freeze)  # what is left at the end is not searched for garbage once more
         with lasting_streams():
             return super().main(*args, **extra)
 
@@ -87,10 +87,10 @@ class PlainCommand(click.Command):
 
 
 class _Group(PlainCommand, click.Group):
-    """Commands by name; for a name that is none, the nearest or what took its place."""
+    """Commands by name; an unknown name is answered with the nearest one, or with its successor."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by what they are for, each with its whole summary."""
+        """Write the commands in groups, each with its whole summary."""
         for title, names in _GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, self.commands[name].get_short_help_str(200)) for name in names])

@@ -214,7 +214,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
         )
     )
     if problem.population is not None:
-        say(*people.said(study.view()))
+        say(*people.in_words(study.view()))
     _table((heading, "selected", "runner-up", "mean", "gap", right, *kept_titles, "state"), rows, "contexts")
     say(f"certificate: {certificate}", f"contexts: {standing(study, delta or None)}")
     say(f"without a model: {answer['guarantee']['said']}", *answer["guarantee"]["notes"])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from argbest.experiment import Experiment, Results
 
 
-# What may be said beside --paper; the rest follows from what was published.
+# Options that may be given with --paper; the others follow from what was published.
 _WITH_PAPER = ("paper", "problem", "macroreps", "seed", "jobs", "out", "as_json")
 
 
@@ -170,7 +170,9 @@ def compare(
             results, summary, replications=experiment.replications, delta=experiment.delta, pcs=pcs, loss=loss
         )
     if out is not None:
-        _write(results, summary, out, how=_how(experiment, results), quiet=as_json, pcs=pcs, loss=loss)
+        _write(
+            results, summary, out, how=_reproduction(experiment, results), quiet=as_json, pcs=pcs, loss=loss
+        )
 
 
 def _refuse_beside_paper() -> None:
@@ -360,8 +362,8 @@ def _pairs(last: "pd.DataFrame", name: str, form: str) -> list[str]:
     return [f"{value:{form}}" + ("" if math.isnan(error) else f"±{error:{form}}") for value, error in pairs]
 
 
-def _how(experiment: "Experiment", results: "Results") -> dict[str, object]:
-    """Return names and values of everything that somebody needs to compute it again."""
+def _reproduction(experiment: "Experiment", results: "Results") -> dict[str, object]:
+    """Return names and values of all that is needed to compute it again."""
     from argbest.cli.terminal import command_line
     from argbest.core import schedule
     from argbest.report.page import versions

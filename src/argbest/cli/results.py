@@ -1,4 +1,4 @@
-"""`argbest status`, `check`, `export`, `report` and `serve`: what a stored study says, and if it is sound."""
+"""`argbest status`, `check`, `export`, `report` and `serve`: what a stored study holds, if it is sound."""
 
 import json
 import shlex
@@ -50,7 +50,7 @@ def status(storage: str, name: str, watch: bool, every: float, forecast: bool, a
         if watch and not as_json:
             click.clear()
         show_json(now) if as_json else _show(study, now, resume_command(storage, name))
-        if not watch or _left(now) or _finished(study, now) or unheard():
+        if not watch or _abandoned(now) or _finished(study, now) or unheard():
             return
         time.sleep(every)
 
@@ -63,8 +63,8 @@ def _finished(study: "Study", now: dict[str, Any]) -> bool:
     return now["finished"] or (rule is not None and now["certainty"] is not None and bool(rule(study)))
 
 
-def _left(now: dict[str, Any]) -> bool:
-    """Return whether all who worked on the study have ended."""
+def _abandoned(now: dict[str, Any]) -> bool:
+    """Return whether all workers of the study have ended."""
     workers = now["workers"]
     return bool(workers) and now["replications"] > 0 and not any(worker["alive"] for worker in workers)
 
@@ -73,7 +73,7 @@ def _show(study: "Study", now: dict[str, Any], again: str) -> None:
     from argbest.core.states import in_words
 
     trials, budget = now["trials"], now["budget"]
-    standing = "nobody works on it" if _left(now) else "not finished"
+    standing = "nobody works on it" if _abandoned(now) else "not finished"
     standing = "finished" if _finished(study, now) else standing
     say(
         f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts, " + standing,
@@ -222,7 +222,7 @@ def content(frame: "pd.DataFrame", form: str) -> str | bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value for JSON: what is missing, not equal to itself, is null."""
+    """Return a value for JSON: a missing value, such as NaN, is null."""
     return None if value != value else value.isoformat() if hasattr(value, "isoformat") else value
 
 

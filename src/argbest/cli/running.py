@@ -152,7 +152,7 @@ def resume(
     """Continue the study in STORAGE; trials that were running when it ended are simulated again."""
     again = resume_command(storage, name, python)
 
-    def go_on(study: "Study", options: Options) -> None:
+    def simulate(study: "Study", options: Options) -> None:
         _need_a_simulator(study.problem)
         if readmit:
             study.readmit()
@@ -160,14 +160,14 @@ def resume(
 
     if folder is None:
         study = load(storage, name, python, file)
-        go_on(study, _planned(study, given))
+        simulate(study, _planned(study, given))
         return
     from argbest.array.coordinator import taken, tasks_in
 
     with taken(storage, name) as copy:
         study = load(str(copy.path), name, python, file)
         with tasks_in(folder, study, copy, _planned(study, given), shared=shared) as options:
-            go_on(study, options)
+            simulate(study, options)
         study.close()
 
 
@@ -181,12 +181,12 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
     _need_a_simulator(study.problem)
     before = study.n_replications
     options = _planned(study, given)
-    _go(study, options, quiet=quiet)
+    _run_study(study, options, quiet=quiet)
     n = study.n_replications
     say(f"finished: {n} replications, {n - before} of them since this worker began")
     if n:
-        onward = _onward(study, options, resume_command(storage, name, python))
-        _say_why_it_ended(study, options, onward, n - before)
+        command = _command_to_continue(study, options, resume_command(storage, name, python))
+        _say_why_it_ended(study, options, command, n - before)
 
 
 def _described(file: Path, storage: str | None, prior_runs: Path | None = None) -> tuple["StudyFile", str]:
@@ -209,9 +209,9 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         f"kept in {shown(where)}"
     )
     try:
-        _go(study, options, quiet=quiet)
+        _run_study(study, options, quiet=quiet)
     except KeyboardInterrupt as error:
-        with suppress(StorageError):  # out of reach: then what was last known is said
+        with suppress(StorageError):  # out of reach: then the last known number is printed
             study.refresh()
         kept = study.n_replications
         raise KeyboardInterrupt(f"interrupted; {kept} replications are kept. To continue: {again}") from error
@@ -224,13 +224,13 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         say(f"without a model: {found}", *found.notes)
     show_troubles(study)
     if study.n_replications:
-        onward = _onward(study, options, again)
-        told = _say_why_it_ended(study, options, onward, study.n_replications - before)
-        _say_what_next(study, again, "" if told else onward)
+        command = _command_to_continue(study, options, again)
+        printed = _say_why_it_ended(study, options, command, study.n_replications - before)
+        _say_what_next(study, again, "" if printed else command)
 
 
-def _onward(study: "Study", options: Options, again: str) -> str:
-    """Return the command that goes on: with twice of what is spent, or without the stop rule that is met."""
+def _command_to_continue(study: "Study", options: Options, again: str) -> str:
+    """Return the command that continues with twice of what is spent, or without the stop rule that is met."""
     used, spent = study.n_replications, study.view().spent
     budget, seconds = options.get("budget"), options.get("seconds")
     more = []
@@ -243,8 +243,11 @@ def _onward(study: "Study", options: Options, again: str) -> str:
     return " ".join([again, *(more or [f"--budget {2 * used}"])])
 
 
-def _say_why_it_ended(study: "Study", options: Options, onward: str, simulated: int) -> bool:
-    """Print that the stop rule is met, or why nothing was simulated; return whether it said how to go on."""
+def _say_why_it_ended(study: "Study", options: Options, command: str, simulated: int) -> bool:
+    """Print that the stop rule is met, or why nothing was simulated and the command to continue.
+
+    Return whether the command was printed.
+    """
     from argbest.study.run_options import RunEnd
     from argbest.studyfile.options import rule_in_words
 
@@ -260,21 +263,21 @@ def _say_why_it_ended(study: "Study", options: Options, onward: str, simulated: 
         say(*([why] if why else []))
         return False
     say(f"nothing was simulated: {why}")
-    echo(f"to go on: {onward}")
+    echo(f"to go on: {command}")
     return True
 
 
-def _say_what_next(study: "Study", again: str, onward: str) -> None:
-    """Print the commands that show the answer as a page and, unless told, go on where something is open."""
+def _say_what_next(study: "Study", again: str, command: str) -> None:
+    """Print the command for a page with the answer and, if contexts are open, the one to continue, if any."""
     from argbest.core.states import OPEN
 
     page = again.replace("argbest resume", "argbest report", 1).partition(" --python")[0]
     echo(f"next: {page} --open shows it as a page")
-    if onward and (study.selection()["state"] == OPEN).any():
-        echo(f"      {onward} continues: some contexts are still open")
+    if command and (study.selection()["state"] == OPEN).any():
+        echo(f"      {command} continues: some contexts are still open")
 
 
-def _go(study: "Study", options: Options, *, quiet: bool) -> None:
+def _run_study(study: "Study", options: Options, *, quiet: bool) -> None:
     study.run(**options, on_failure="record", progress=not quiet)
 
 
@@ -289,13 +292,13 @@ def _planned(study: "Study", given: Options) -> Options:
 def _merged(stored: Options, given: Options) -> Options:
     """Return the options of a run as a study file would say them: those given instead of those stored."""
     given = {name: value for name, value in given.items() if value is not None}
-    wish, assume = given.pop("guarantee", None), given.pop("assume", None)
-    if wish is not None and "stop" in given:
+    guarantee, assume = given.pop("guarantee", None), given.pop("assume", None)
+    if guarantee is not None and "stop" in given:
         raise InputError("--guarantee is a stop rule, so it cannot stand beside --stop; give one of them.")
-    if wish is None and assume is not None:
+    if guarantee is None and assume is not None:
         raise InputError(f"--assume {assume} is about a guarantee; give --guarantee ALPHA too.")
-    if wish is not None:
-        given["stop"] = wish if assume is None else {**wish, "assume": assume}
+    if guarantee is not None:
+        given["stop"] = guarantee if assume is None else {**guarantee, "assume": assume}
     merged = stored | given
     return {name: value for name, value in merged.items() if name != "stop" or value}  # none: an empty rule
 
@@ -328,7 +331,7 @@ def guaranteed(given: str | None) -> Options | None:
 
 
 def _need_a_simulator(problem: "Problem") -> None:
-    """Refuse a simulator that is not there, before a study is made or trials are spent on it."""
+    """Refuse a missing simulator, before a study is made or trials are spent on it."""
     from argbest.simulators.program import Program
 
     if problem.simulate is None:
@@ -369,14 +372,12 @@ def submit(file: Path, system: str, tasks: int, storage: str | None, shared: boo
 
     The tasks share only the folder FILE.array. A study that already exists is continued.
     """
+    from argbest.array.folder import refuse_server
     from argbest.array.tasks import Script
     from argbest.study.study import Study
 
     described, where = _described(file, storage)
-    if "://" in where:
-        raise InputError(
-            "a study on a database server needs no shared folder; run `argbest worker` in every task."
-        )
+    refuse_server(where)
     if described.problem.simulate is None or not {"budget", "seconds"} & {*described.run}:
         raise InputError(f"{file.name} needs a [simulator] and, under [run], a budget or seconds.")
     if Path(where).exists():

@@ -66,18 +66,18 @@ def _compared(study: "Study") -> str:
 
     n_pairs, n = study.tally.count.size, study.problem.n_contexts
     right = int(study.problem.good(study.certificate().selected).sum())
-    said = f"right in {right} of {n} with {study.n_replications} simulations"
+    result = f"right in {right} of {n} with {study.n_replications} simulations"
     reached = _equal(study) >= right  # [run, replications of every pair]
     needed = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1.0, np.inf)
-    half = float(np.sort(needed)[(_EQUAL_RUNS - 1) // 2])
+    median = float(np.sort(needed)[(_EQUAL_RUNS - 1) // 2])
     basis = f"median of {_EQUAL_RUNS} runs with averages instead of a model, the first on the same seeds"
-    if np.isinf(half):
+    if np.isinf(median):
         times = f"more than {_MOST_OF_A_PAIR * n_pairs / study.n_replications:.0f}"
-    elif half * n_pairs < study.n_replications:
-        return f"{said}; equal allocation needs only {half * n_pairs:,.0f} for this ({basis})"
+    elif median * n_pairs < study.n_replications:
+        return f"{result}; equal allocation needs only {median * n_pairs:,.0f} for this ({basis})"
     else:
-        times = f"{half * n_pairs / study.n_replications:.1f}"
-    return f"{said}; equal allocation needs {times} times the simulations for this ({basis})"
+        times = f"{median * n_pairs / study.n_replications:.1f}"
+    return f"{result}; equal allocation needs {times} times the simulations for this ({basis})"
 
 
 def _equal(study: "Study") -> "IntArray":

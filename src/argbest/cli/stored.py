@@ -27,8 +27,8 @@ _KEYS = ("trial", *_ANSWERS, "seconds")  # of a line that `tell` reads
 
 def of_stored_study(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with the argument STORAGE and the option --name."""
-    named = click.option("--name", default="study", help="Which study, if the database holds several.")
-    return click.argument("storage")(named(command))
+    name = click.option("--name", default="study", help="Which study, if the database holds several.")
+    return click.argument("storage")(name(command))
 
 
 def load(storage: str, name: str, python: str | None = None, file: Path | None = None) -> "Study":
@@ -70,9 +70,9 @@ def _need_the_same(stored: "Study", described: "Study", file: Path) -> None:
     from argbest.study.definition import differences
 
     if differences(stored.definition, described.definition, rows=False):
-        found = differences(stored.definition, described.definition)
+        different = differences(stored.definition, described.definition)
         raise InputError(
-            f"{file.name} does not describe the stored study. {'; '.join(found)}. Only the name, "
+            f"{file.name} does not describe the stored study. {'; '.join(different)}. Only the name, "
             "the simulator and [run] may change, and rows may be added. Correct the file, or begin a new "
             f"study: argbest run {shlex.quote(str(file))} --storage NEW.db"
         )
@@ -159,26 +159,26 @@ def show_troubles(study: "Study") -> None:
 
     status = study.trials()["status"]
     show_failures(failures(study.view()), int((status == "failed").sum()), len(status))
-    told, problem = study.tally.count, study.problem
+    count, problem = study.tally.count, study.problem
     for alternative, context in study.set_aside:
-        n = told[problem.alternatives.index(alternative), problem.contexts.index(context)]
-        said = "" if n else "; without a value it is not selected there"
-        say(f"set aside after repeated failures: alternative {alternative!r} in context {context!r}{said}")
+        n = count[problem.alternatives.index(alternative), problem.contexts.index(context)]
+        effect = "" if n else "; without a value it is not selected there"
+        say(f"set aside after repeated failures: alternative {alternative!r} in context {context!r}{effect}")
 
 
-def show_failures(told: Mapping[str, Any], failed: int, trials: int) -> None:
-    """Print the causes of failures that `overview` tells, the most frequent first."""
+def show_failures(causes: Mapping[str, Any], failed: int, trials: int) -> None:
+    """Print the causes of failures, as `overview.failures` returns them, the most frequent first."""
     from argbest.report.looks import middle_cut
 
     if not failed:
         return
     say(f"failures: {failed} of {trials} trials")
-    for cause in told["failures"]:
+    for cause in causes["failures"]:
         often = "once," if cause["count"] == 1 else f"{cause['count']} times, last"
         reason = middle_cut(cause["reason"], _LONGEST_REASON).replace("\n", "\n    ")
         say(f"  {often} in trial {cause['trial']}: {reason}")
-    if told["other_causes"]:
-        say(f"  and {told['other_causes']} other causes; `argbest export --table trials` has every reason.")
+    if causes["other_causes"]:
+        say(f"  and {causes['other_causes']} other causes; `argbest export --table trials` has every reason.")
 
 
 @click.command()
@@ -188,8 +188,8 @@ def show_failures(told: Mapping[str, Any], failed: int, trials: int) -> None:
 def ask(storage: str, name: str, number: int, context: str | None) -> None:
     """Print the next trials of the study in STORAGE, one JSON object per line."""
     study = load(storage, name)
-    only = None if context is None else _context(study, context)
-    for trial in study.ask(number, context=only):
+    wanted = None if context is None else _context(study, context)
+    for trial in study.ask(number, context=wanted):
         row = {
             "trial": trial.id,
             "alternative": trial.alternative,
@@ -223,9 +223,10 @@ def tell(storage: str, name: str, file: IO[bytes] | None) -> None:
         if not line.strip():
             continue
         try:
-            said = _read(line)
-            known = file is not None and _told(study, said["trial"])
-            show_json(_tell(study, said) if not known else _ack(said, "told already, skipped"))
+            result = _read(line)
+            known = file is not None and _told(study, result["trial"])
+            skipped = {"trial": result["trial"], "status": "told already, skipped"}
+            show_json(skipped if known else _tell(study, result))
         except StorageError:
             raise
         except ArgbestError as error:
@@ -235,24 +236,20 @@ def tell(storage: str, name: str, file: IO[bytes] | None) -> None:
         raise SystemExit(1)
 
 
-def _tell(study: "Study", said: dict[str, Any]) -> dict[str, Any]:
-    """Return the acknowledgement of what one line said."""
-    trial, seconds = said["trial"], said.get("seconds")
-    if "failed" in said:
-        study.fail(trial, str(said["failed"]), seconds=seconds)
-        return _ack(said, "failed")
-    if "given_back" in said:
+def _tell(study: "Study", result: dict[str, Any]) -> dict[str, Any]:
+    """Return the acknowledgement of the result in one line."""
+    trial, seconds, status = result["trial"], result.get("seconds"), "told"
+    if "failed" in result:
+        study.fail(trial, str(result["failed"]), seconds=seconds)
+        status = "failed"
+    elif "given_back" in result:
         study.give_back(trial)
-        return _ack(said, "given back")
-    if "summary" in said:
-        study.tell(trial, **_summary(said["summary"]), seconds=seconds)
+        status = "given back"
+    elif "summary" in result:
+        study.tell(trial, **_summary(result["summary"]), seconds=seconds)
     else:
-        study.tell(trial, said.get("value", said.get("values")), seconds=seconds)
-    return _ack(said, "told")
-
-
-def _ack(said: dict[str, Any], status: str) -> dict[str, Any]:
-    return {"trial": said["trial"], "status": status}
+        study.tell(trial, result.get("value", result.get("values")), seconds=seconds)
+    return {"trial": trial, "status": status}
 
 
 def _told(study: "Study", trial: object) -> bool:
@@ -270,18 +267,18 @@ def _summary(given: object) -> dict[str, Any]:
 def _read(line: str) -> dict[str, Any]:
     example = 'such as {"trial": 7, "value": 1.5}'
     try:
-        said = json.loads(line)
+        result = json.loads(line)
     except (ValueError, RecursionError) as error:  # ValueError: a number of thousands of digits, too
         raise InputError(f"not JSON ({error}); expected one object per line, {example}.") from error
-    if not isinstance(said, dict) or "trial" not in said or set(said) - set(_KEYS):
+    if not isinstance(result, dict) or "trial" not in result or set(result) - set(_KEYS):
         raise InputError(f"got {line.strip()[:200]}; expected an object {example} with keys of {_KEYS}.")
-    if sum(key in said for key in _ANSWERS) != 1 or said.get("given_back", True) is not True:
+    if sum(key in result for key in _ANSWERS) != 1 or result.get("given_back", True) is not True:
         raise InputError(f"got {line.strip()[:200]}; expected exactly one of {_ANSWERS}, given_back true.")
-    return said
+    return result
 
 
 def _context(study: "Study", given: str) -> object:
-    """Return the context meant by a text: one of the labels as it stands, else what it says as JSON."""
+    """Return the context that a text means: the label that it is, else what it is as JSON."""
     if given in study.problem.contexts.labels:
         return given
     try:

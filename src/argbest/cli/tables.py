@@ -178,16 +178,16 @@ def _json(text: str, shape: str) -> Any:
 
 
 def _chosen(study: "Study", alternatives: tuple[str, ...], contexts: tuple[str, ...]) -> dict[str, Any]:
-    """Return rows of a study by the words of `Study.retire`."""
+    """Return the named rows of a study, as `Study.retire` takes them."""
     problem = study.problem
     pairs = ((problem.alternatives, alternatives), (problem.contexts, contexts))
     return {axis.kind: [_row(axis, text) for text in texts] for axis, texts in pairs if texts}
 
 
 def _say_changes(study: "Study", before: Any) -> None:
-    from argbest.study.revising import said
+    from argbest.study.revising import changes_in_words
 
-    say(*said(before, study.problem))
+    say(*changes_in_words(before, study.problem))
     if study.n_replications and study.n_queued:
         echo(f"{study.n_queued} replications of new pairs come first: nothing can be inferred about them")
 

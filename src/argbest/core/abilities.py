@@ -15,15 +15,16 @@ Ability = TypeVar("Ability")
 def offers(thing: object, ability: type[Ability]) -> TypeGuard[Ability]:
     """Return whether a thing has every member that the protocol of an ability itself declares.
 
-    What is remembered of its class makes this as quick as a look into a dict; no property is worked out.
+    The members that its class lacks are cached, so this is as quick as a dict lookup; no property is
+    evaluated.
     """
-    asked: Any = ability
+    protocol: Any = ability
     kind: Any = thing if isinstance(thing, type) else type(thing)  # a class may be asked about its objects
-    missing = _missing(kind, asked)
-    if not missing or missing <= _own(thing).keys():
+    missing = _missing(kind, protocol)
+    if not missing or missing <= _own_members(thing).keys():
         return True
-    hands_on = hasattr(type(thing), "__getattr__")  # as one that stands for another does
-    return hands_on and all(hasattr(thing, name) for name in missing)
+    delegates = hasattr(type(thing), "__getattr__")  # as an object does that wraps another
+    return delegates and all(hasattr(thing, name) for name in missing)
 
 
 @lru_cache(maxsize=1024)
@@ -33,7 +34,7 @@ def _missing(kind: type, ability: type) -> frozenset[str]:
     return frozenset(name for name in declared if not name.startswith("_") and not hasattr(kind, name))
 
 
-def _own(thing: object) -> dict[str, Any]:
+def _own_members(thing: object) -> dict[str, Any]:
     try:
         return vars(thing)
     except TypeError:  # its class has slots, which count as members of the class
@@ -44,7 +45,7 @@ def _own(thing: object) -> dict[str, Any]:
 
 
 class RefitsByGrowth(Protocol):
-    """A model whose fits are expensive: it learns again when the observations have grown by this share."""
+    """A model whose fits are expensive: it learns again when the replications have grown by this share."""
 
     refit_growth: float
 
@@ -57,6 +58,6 @@ class LearnsFromOthers(Protocol):
 
 
 class LendsNoise(Protocol):
-    """A model without `LearnsFromOthers` that needs one observation of most pairs of a large table."""
+    """A model without `LearnsFromOthers` that needs one replication of most pairs of a large table."""
 
     lends_noise: bool

@@ -20,7 +20,7 @@ from argbest.core.by_address import OBJECTIVE, keep
 from argbest.core.evidence import inverting
 from argbest.core.fitting import kernel_code
 from argbest.core.integration import Density, Evaluate
-from argbest.core.landmarks import FEWER_FEATURES, MOST_FEATURES, structure_shows_the_way, structured
+from argbest.core.landmarks import FEWER_FEATURES, MOST_FEATURES, structure_helps_search, structured
 from argbest.core.priors import Hyperprior
 from argbest.core.search import (
     MAX_STEPS,
@@ -47,10 +47,11 @@ class Inputs(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Where a search starts: points [..., s, parameter], a row of NaN being none, and how far all may go.
+    """Where a search starts, [..., s, parameter] with NaN for no start, and how many steps each start gets.
 
-    Every start is given ``first_steps``, and the best point reached then goes on until it converges.
-    ``hessian`` [..., parameter, parameter] is what an earlier search has learned at the first start, or NaN.
+    From every start ``first_steps`` are made; from the best point reached the search continues until it
+    converges. ``hessian`` [..., parameter, parameter] is what an earlier search has learned at the first
+    start, or NaN.
     """
 
     starts: Array
@@ -59,13 +60,13 @@ class Search(NamedTuple):
 
 
 def search_from(starts: Array, first_steps: int, hessian: Array | None = None) -> Search:
-    """Return a search, by default one that knows nothing of the Hessian."""
+    """Return a search, by default without a known Hessian."""
     shape = (*starts.shape[:-2], starts.shape[-1], starts.shape[-1])
     return Search(starts, first_steps, np.full(shape, np.nan) if hessian is None else hessian)
 
 
 class SearchData(NamedTuple):
-    """What a search is given of the data; arrays [..., alternative, context]."""
+    """The data that a search is given; arrays [..., alternative, context]."""
 
     tally: Tally
     noise: Array  # multiplies the noise parameter
@@ -106,7 +107,7 @@ def _seen(tally: Tally, noise: Array, correlation: Array | None) -> SearchData:
 
 
 def _table(inputs: Inputs, tally: Tally, noise: Array) -> structured_evidence.ObservedTable:
-    """Return the data of one study in the form that structure takes."""
+    """Return the data of one study in the form that `argbest.core.structured_evidence` takes."""
     where = inputs.alternatives, inputs.contexts
     return structured_evidence.prepare(*where, tally.statistics_alone, noise, inputs.n_sources)
 
@@ -131,7 +132,7 @@ def _fit(inputs: Inputs, seen: SearchData, rules: Array, search: Search) -> Sear
     many = np.sum(~np.isnan(search.starts[:, 0])) > 1
     if common is None and structured(count, names=names):
         return _best(roughly if many else closely, closely, search)
-    if many and structure_shows_the_way(count, names=names):  # as if no noise were common
+    if many and structure_helps_search(count, names=names):  # as if no noise were common
         half = search.first_steps // 2  # then the best alone
         found = roughly(search.starts, half, search.hessian)
         return _best(roughly, dense, Search(found.theta[None], half, found.hessian))
@@ -141,12 +142,12 @@ def _fit(inputs: Inputs, seen: SearchData, rules: Array, search: Search) -> Sear
 def _best(first: Climb, rest: Climb, search: Search) -> SearchResult:
     """Return the best point that any start reaches in the first steps, climbed from there to the end."""
     reached = first(search.starts, search.first_steps, search.hessian)
-    going = np.asarray((reached.status == STEP_LIMIT) | (first is not rest))
-    if not going.any():
+    continues = np.asarray((reached.status == STEP_LIMIT) | (first is not rest))
+    if not continues.any():
         return reached
-    on = np.where(going[..., None], reached.theta, np.nan)
-    found = rest(on[..., None, :], MAX_STEPS, reached.hessian)
-    marks = (going[..., None], going, going, going, going[..., None, None])
+    start = np.where(continues[..., None], reached.theta, np.nan)
+    found = rest(start[..., None, :], MAX_STEPS, reached.hessian)
+    marks = (continues[..., None], continues, continues, continues, continues[..., None, None])
     return SearchResult(*(np.where(*each) for each in zip(marks, found, reached, strict=True)))
 
 
@@ -170,7 +171,7 @@ def _evidence(
 
 
 def weighs_common_noise(count: IntArray) -> bool:
-    """Return whether `evaluator` knows of noise that is common in a study with these counts."""
+    """Return whether `evaluator` takes common noise into account in a study with these counts."""
     return bool((count > 0).sum() <= SMALL)
 
 
@@ -179,8 +180,8 @@ def evaluator(
 ) -> tuple[Evaluate, Density | None]:
     """Return the function of θ [m, parameter] with log evidence + log prior of one study, and its gradient.
 
-    In a large study by structure, with landmarks for θ about ``near``, and as if no noise were common; there
-    the second function returns the value alone, much quicker.
+    For a large study it uses structure, with landmarks for θ about ``near``, and takes no noise for common;
+    then a second function returns the value alone, much quicker.
     """
     if weighs_common_noise(tally.count):
         seen = _seen(tally, noise, correlation)

@@ -1,8 +1,8 @@
-"""The belief of the additive GP: covariances by formula or structure, what the data took from them as rows.
+"""The belief of the additive GP: prior covariances by formula or structure, and rows for what data explain.
 
-Cov(f_i, f_j | data) = (what the foundation says) − Σ_r w_r(i) w_r(j). Where the foundation is the prior there
-is a row w for every observed cell; every later observation adds one. No table of all cells against all cells
-is ever made.
+Cov(f_i, f_j | data) = (covariance under the foundation) − Σ_r w_r(i) w_r(j). Where the foundation is the
+prior there is a row w for every observed cell; every later replication adds one. No table of all cells
+against all cells is ever made.
 """
 
 from collections.abc import Callable
@@ -31,8 +31,15 @@ from argbest.core.foundations import (
     summed_rows,
     sums_across,
 )
-from argbest.core.replications import NextSamples, Shocks, coming
-from argbest.core.whole_tables import ConditionedOn, Observation, by_structure, from_prior, told, told_later
+from argbest.core.replications import NextReplications, Shocks, pending_observations
+from argbest.core.whole_tables import (
+    ConditionedOn,
+    Observation,
+    by_structure,
+    corrected,
+    corrected_by_one,
+    from_prior,
+)
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 DRAWN_JOINTLY = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
@@ -40,17 +47,17 @@ _MANY_ROWS = 128  # later rows after which what is worked out takes them in
 _EVERY = 256  # cells of a table so small that a decision asks for most of its covariances, several times
 
 
-class WorkedOut:
-    """What was worked out of a belief and serves all that follow from it by updates: only rows are added.
+class SharedResults:
+    """Results computed for a belief that also serve all beliefs that follow from it by updates.
 
-    Which rows are the first does not depend on who asks, or when. Two threads that ask at once work out the
-    same numbers.
+    They are about the first rows, those of that belief: updates only add rows. Which rows these are does not
+    depend on who asks, or when; two threads that ask at once compute the same numbers.
     """
 
     def __init__(self, n_rows: int) -> None:
-        self.n_rows = n_rows  # the first rows: those of that belief
+        self.n_rows = n_rows  # how many the first rows are
         self.table: Array | None = None  # covariances [cell, cell] of one small table given the first rows
-        self.apart: dict[tuple[int, int], Array] = {}  # see `AdditiveBelief._first_apart`
+        self.difference_vars: dict[tuple[int, int], Array] = {}  # see `AdditiveBelief._first_difference_var`
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +72,10 @@ class AdditiveBelief(CorrelatedAlternatives):
     n_rows: int
     n_draws: int = SOBOL_POINTS
     shocks: Shocks | None = None  # of noise that alternatives share; None where they share none
-    before: WorkedOut | None = field(default=None, repr=False)  # of the belief that this one follows from
-    past: ConditionedOn | None = field(
-        default=None, repr=False
-    )  # what its first rows follow from, if that is the prior
-    later: tuple[Observation, ...] | None = field(default=(), repr=False)  # since then; None: not known
+    before: SharedResults | None = field(default=None, repr=False)  # of the belief that this one follows from
+    # What its first rows follow from, if that is the prior; and what was observed since, None: not known.
+    past: ConditionedOn | None = field(default=None, repr=False)
+    later: tuple[Observation, ...] | None = field(default=(), repr=False)
 
     def with_mean(self, mean: Array) -> "AdditiveBelief":
         """Return the belief with other means [..., alternative, context]."""
@@ -123,8 +129,8 @@ class AdditiveBelief(CorrelatedAlternatives):
         return np.asarray(out).reshape(*where.shape[:-1], k, c)
 
     @cached_property
-    def _first(self) -> WorkedOut:
-        return WorkedOut(self.n_rows) if self.before is None else self.before
+    def _first(self) -> SharedResults:
+        return SharedResults(self.n_rows) if self.before is None else self.before
 
     @cached_property
     def _table(self) -> tuple[Array | None, int]:
@@ -160,15 +166,15 @@ class AdditiveBelief(CorrelatedAlternatives):
         return out
 
     @cached_property
-    def next_samples(self) -> NextSamples | None:
-        """What a sample of every cell observes where noise is common; None: the cell itself."""
+    def next_replications(self) -> NextReplications | None:
+        """What the next replication of every cell observes where noise is common; None: the cell itself."""
         if self.shocks is None or self.shocks.next_contrasts is None:
             return None
         ahead = self.shocks.next_contrasts
         across = self._cov_within(ahead.shown)
         of_groups = np.sum(ahead.shown * across, axis=-2, keepdims=True)
         spread = self.var + np.sum(ahead.share * (ahead.share * of_groups - 2.0 * across), axis=-3)
-        return NextSamples.of(ahead, np.maximum(spread, 0.0) + ahead.noise)
+        return NextReplications.of(ahead, np.maximum(spread, 0.0) + ahead.noise)
 
     def _cov_within(self, weight: Array) -> Array:
         """Return Cov(Σ_j weight_gj f_j(c), f_k(c)) from weights [..., g, alternative, context], alike."""
@@ -180,9 +186,9 @@ class AdditiveBelief(CorrelatedAlternatives):
         return np.asarray(before - np.einsum("...grc,...rkc->...gkc", taken, self.rows))
 
     def difference_var(self, reference: IntArray) -> Array:
-        """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
+        """Return Var(f_b(c) − f_k(c)); what both have in common is subtracted before squaring."""
         if self.mean.ndim == 2:
-            total, begin = self._first_apart(reference), self._first.n_rows
+            total, begin = self._first_difference_var(reference), self._first.n_rows
         else:
             total, begin = self.foundation.difference_var(reference), 0
         step = max(1, _ELEMENTS // self.mean.size)
@@ -192,9 +198,9 @@ class AdditiveBelief(CorrelatedAlternatives):
         total[of_each_context(reference)] = 0.0
         return total
 
-    def _first_apart(self, reference: IntArray) -> Array:
+    def _first_difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)) of one study given the first rows: worked out once per c and b."""
-        known, pairs = self._first.apart, list(enumerate(reference.tolist()))
+        known, pairs = self._first.difference_vars, list(enumerate(reference.tolist()))
         missing = [c for c, b in pairs if (c, b) not in known]
         if missing:
             before, rows = self.foundation.difference_var(reference), self.stack.first(self._first.n_rows)
@@ -262,11 +268,11 @@ class AdditiveBelief(CorrelatedAlternatives):
             return self
         if self.mean.ndim > 2:
             return cast(AdditiveBelief, cell_by_cell(self, pending))
-        seen = coming(pending, self)
+        seen = pending_observations(pending, self)
         return self._with_rows(seen.rows(self), shocks=seen.shocks, later=None)
 
     def _learned(self, column: Array, weight: Array, surprise: Array, **changes: Any) -> "AdditiveBelief":
-        """Return the update by an observation that covaries with the cells as ``column`` says."""
+        """Return the update by a replication that covaries with the cells as ``column`` says."""
         surprise = surprise * weight
         row = (column * np.sqrt(weight)[..., None, None])[..., None, :, :]
         return self._with_rows(row, mean=self.mean + column * surprise[..., None, None], **changes)
@@ -292,7 +298,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         return now
 
     def draw(self, normals: Array) -> Array:
-        """Return μ + √S z over the cells, study by study; cells out of the question stay at their means."""
+        """Return μ + √S z over the cells, study by study; cells too far from the best stay at their means."""
         cells = self.mean.shape[-2] * self.mean.shape[-1]
         draws = np.broadcast_to(self.mean, normals.shape).copy()
         marked = self._worth_drawing()
@@ -323,17 +329,17 @@ class AdditiveBelief(CorrelatedAlternatives):
         if first is None or self.later is None:
             return self.draw(numbers.standard_normal((n, *self.mean.shape))) - self.mean
         for seen, row in zip(self.later, self.rows[self.n_rows - len(self.later) :], strict=True):
-            first = told_later(first, seen, row, numbers)
+            first = corrected_by_one(first, seen, row, numbers)
         return first
 
     def _first_deviations(self, n: int, numbers: np.random.Generator) -> Array | None:
-        """Return such draws as the belief was conditioned first; None where that is not known."""
+        """Return such draws given what the belief was first conditioned on; None where that is not known."""
         if offers(self.foundation, HasFeatures):
             return by_structure(self.foundation.own, self.foundation.features, n, numbers)
         if self.past is None or not offers(self.foundation, HasLevel):
             return None
         drawn = from_prior(self.past.prior, n, len(self.mean), numbers)
-        drawn = told(drawn, self.past, self.rows, numbers)
+        drawn = corrected(drawn, self.past, self.rows, numbers)
         return np.asarray(drawn + self.foundation.level * numbers.standard_normal((n, 1, 1)))
 
     @property
@@ -364,7 +370,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         cells = self.mean.shape[-2] * self.mean.shape[-1]
         if cells <= DRAWN_JOINTLY:
             return np.ones(self.mean.shape, bool)
-        behind = self._standing.copy()
+        behind = self._behind_leader.copy()
         behind[of_each_context(self._leader)] = -np.inf
         flat = behind.reshape(*self.mean.shape[:-2], cells)
         bar = np.partition(flat, DRAWN_JOINTLY - 1, axis=-1)[..., DRAWN_JOINTLY - 1, None, None]
@@ -380,7 +386,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         return AdditiveBelief(*tables, *rest, shocks=shared, past=past, later=later)
 
     def _one(self, index: tuple[int, ...]) -> "AdditiveBelief":
-        """Return the belief of one of several studies, which keeps what it has worked out."""
+        """Return the belief of one of several studies, always the same object: it keeps its results."""
         if index not in self._studies:
             self._studies[index] = self.study(index)
         return self._studies[index]

@@ -20,7 +20,7 @@ from argbest.core.focused_belief import FocusedBelief, Summarised, at_points, fo
 from argbest.core.foundations import ByStructure, SideBySide, Stack
 from argbest.core.landmarks import MOST_FEATURES, innovation, landmarks_of, structured, too_large
 from argbest.core.noise import observed_once
-from argbest.core.seen_cells import Data, at_observed, seen_of
+from argbest.core.seen_cells import Data, at_observed, observed_cells_of
 from argbest.core.square_root_form import solve_lower
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
 from argbest.core.tally import Tally
@@ -32,13 +32,13 @@ _Index = tuple[int, ...]
 def conditioned(prior: AdditivePrior, data: Data, known: object = None) -> AdditiveBelief | FocusedBelief:
     """Return the belief at the contexts, of very large tables one about the foremost alternatives.
 
-    Several such studies side by side follow the alternatives that ``known`` follows.
+    Several such studies side by side keep exactly the alternatives that ``known`` keeps exactly.
     """
     if too_large(data.tally.count, names=prior.alternatives is None):
         if not data.tally.shape[:-2]:
-            return focused(prior, seen_of(data), data.noise)
+            return focused(prior, observed_cells_of(data), data.noise)
         if known is not None and offers(known, Summarised):
-            studies = [seen_of(data.study(study)) for study in np.ndindex(data.tally.shape[:-2])]
+            studies = [observed_cells_of(data.study(study)) for study in np.ndindex(data.tally.shape[:-2])]
             return at_points(prior, studies, data.noise, known)
     return condition(prior, data)
 
@@ -65,7 +65,7 @@ def expected(prior: AdditivePrior, data: Data) -> Expected:
         return Expected(belief.mean, belief.var, data.noise)
     mean, var = tally.mean.copy(), data.noise.copy()
     for study in np.ndindex(tally.shape[:-2]):
-        own = seen_of(data.study(study))
+        own = observed_cells_of(data.study(study))
         where = own.alternative, own.context
         mean[study][where], var[study][where] = at_observed(prior.study(study), own)
     return Expected(mean, var, data.noise)
@@ -74,12 +74,12 @@ def expected(prior: AdditivePrior, data: Data) -> Expected:
 def squared_misses(prior: AdditivePrior, tally: Tally, belief: Expected) -> Array:
     """Return E(Ȳ − f)² of every cell [..., alternative, context], 0 where nothing was observed.
 
-    NaN where one observation of a name in a single context has others to tell its noise: f there is mostly
-    what it says itself.
+    With names and a single context it is NaN where a pair was observed once and others show its noise: its f
+    is then known almost from that replication alone, which says nothing of how far they are apart.
     """
-    found = np.where(tally.count > 0, (tally.mean - belief.mean) ** 2 + belief.var, 0.0)
-    apart = prior.alternatives is None and tally.shape[-1] == 1
-    return np.where(observed_once(tally), np.nan, found) if apart else found
+    squares = np.where(tally.count > 0, (tally.mean - belief.mean) ** 2 + belief.var, 0.0)
+    unrelated = prior.alternatives is None and tally.shape[-1] == 1
+    return np.where(observed_once(tally), np.nan, squares) if unrelated else squares
 
 
 def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveBelief:
@@ -105,7 +105,7 @@ def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveB
 
 
 def _structured(prior: AdditivePrior, data: Data) -> dict[_Index, bool]:
-    """Return which studies are better represented by structure; it knows no noise that is common."""
+    """Return which studies are better represented by structure, which cannot represent common noise."""
     names = prior.alternatives is None
     return {
         study: not data.study(study).shares_noise and structured(data.tally.count[study], names=names)
@@ -141,12 +141,12 @@ def by_features(prior: AdditivePrior, data: Data, most: int | None = MOST_FEATUR
     known = solution.features
     points = _Points(known.by_context, known.own, known.carried)
     own = known.own - known.shared[:, None, None] * known.carried
-    left = _left(solution, points)
+    left = _unexplained(solution, points)
     for one in solution.solved:
         cross = _across(one, points, solution)
         weighed = one.inverse @ (one.root[..., None] * cross)
         own[one.blocks.alternatives] -= np.swapaxes(one.root[..., None] * cross, 1, 2) @ weighed
-    mean, rows = _shared(solution, left)
+    mean, rows = _means_and_rows(solution, left)
     if (n := data.wanted) is not None:
         prior, mean, rows, own = prior.first(n), mean[:, :n], rows[:, :n], own[:, :n, :n]
     var = np.einsum("kcc->kc", own) + np.sum(rows**2, axis=-1)
@@ -168,13 +168,13 @@ def by_features_at(
     points = _Points(there, own_across, known.by_context[:, g:] @ there[:, g:].T)
     own = prior.variance - np.sum(there[:, :g] ** 2, axis=1)
     own = own - known.shared[:, None] * np.sum(there[:, g:] ** 2, axis=1)  # [alternative, X]
-    left = _left(solution, points)
+    left = _unexplained(solution, points)
     for one in solution.solved:
         across = one.root[..., None] * _across(one, points, solution)
         own[one.blocks.alternatives] -= np.sum(across * (one.inverse @ across), axis=1)
-    mean, rows = _shared(solution, left)
-    news = _news(prior, cross, known.relation.features)
-    own, rows = own - np.sum(news**2, axis=-1), np.concatenate([rows, news], axis=2)
+    mean, rows = _means_and_rows(solution, left)
+    beyond = _beyond_contexts(prior, cross, known.relation.features)
+    own, rows = own - np.sum(beyond**2, axis=-1), np.concatenate([rows, beyond], axis=2)
     mean, own, rows = (np.moveaxis(each, 1, 0)[:, :, None] for each in (mean, own, rows))
     var = own + np.sum(rows**2, axis=-1)
     noise = np.broadcast_to(data.noise_wanted.mean(axis=-1, keepdims=True), mean.shape)
@@ -183,8 +183,8 @@ def by_features_at(
     return AdditiveBelief(data.shift + mean, np.maximum(var, 0.0), noise, foundation, stack, 0)
 
 
-def _news(prior: AdditivePrior, cross: AdditivePrior, relation: Array) -> Array:
-    """Return features of what the contexts do not tell of the points, shared all the same, [k, X, 1 + r]."""
+def _beyond_contexts(prior: AdditivePrior, cross: AdditivePrior, relation: Array) -> Array:
+    """Return features of what alternatives share at the points beyond the contexts, [k, X, 1 + r]."""
     scale = prior.trend[0, 0]
     trend = scale * innovation(prior.trend / scale, cross.trend / scale)
     joint = prior.joint * innovation(prior.nearness, cross.nearness)
@@ -200,13 +200,13 @@ def _solution(prior: AdditivePrior, data: Data, most: int | None) -> Solution:
 
 
 def _across(one: Solved, points: _Points, solution: Solution) -> Array:
-    """Return what features leave of the covariance of observed cells with the points, [g, n, X]."""
+    """Return the covariance of observed cells with the points that features do not carry, [g, n, X]."""
     share = solution.features.shared[one.blocks.alternatives, None, None]
     return np.asarray(points.own[one.blocks.contexts] - share * points.carried[one.blocks.contexts])
 
 
-def _left(solution: Solution, points: _Points) -> Array:
-    """Return what an alternative's own data leave of (Ψ, 1, 0) at the points, [alternative, X, q + 2].
+def _unexplained(solution: Solution, points: _Points) -> Array:
+    """Return what an alternative's data do not explain of (Ψ, 1, 0) at the points, [alternative, X, q + 2].
 
     The last column is minus the mean of δ_k if u and m were 0.
     """
@@ -218,8 +218,8 @@ def _left(solution: Solution, points: _Points) -> Array:
     return left
 
 
-def _shared(solution: Solution, left: Array) -> tuple[Array, Array]:
-    """Return the means, from the shift, and the rows R with their last entry the constant's share."""
+def _means_and_rows(solution: Solution, left: Array) -> tuple[Array, Array]:
+    """Return the means, counted from the shift, and the rows R, whose last entry stands for the constant."""
     found, q = solution.features, left.shape[2] - 2
     identity = np.eye(len(solution.lower))
     half = solve_lower(solution.lower, identity).T  # L⁻ᵀ

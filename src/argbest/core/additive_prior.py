@@ -1,4 +1,4 @@
-"""The prior covariance of the additive GP, by formula: only the rows that are asked for are worked out."""
+"""The prior covariance of the additive GP, by formula: only the rows that are asked for are computed."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,10 +27,10 @@ def loadings_at(noise_like: Array, same: BoolArray) -> Array:
 class AdditivePrior:
     """k((k, c), (j, c′)) = g(c, c′) + κ_A(k, j) (offset + joint κ_C(c, c′)) + 1{k = j} own κ_C(c, c′).
 
-    Where alternatives share noise, 1{c = c′} v_k(c) v_j(c) is added with the loadings v = ``noise_like``:
-    what moves all rewards of a context together, in proportion to their noise, as one lucky replication does.
-    A prior without it would take every such movement for luck. Where runs are from several sources the offset
-    is multiplied by the correlation of the level of an alternative in two of them (`argbest.core.earlier`).
+    Where alternatives share noise, 1{c = c′} v_k(c) v_j(c) is added with the loadings v = ``noise_like``: a
+    part that moves all rewards of a context together, in proportion to their noise, as one lucky replication
+    does. A prior without it would take every such movement for luck. Where runs are from several sources, the
+    offset is multiplied by the correlation of an alternative's level in two of them (`argbest.core.earlier`).
     """
 
     kernel: str

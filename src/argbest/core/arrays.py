@@ -1,7 +1,7 @@
 """Names used throughout: array types, and functions of SciPy under their own names.
 
-SciPy is imported when one of them is first called: that takes a fifth of a second, and whoever takes down a
-value needs none of them.
+SciPy is imported when one of them is first called: that takes a fifth of a second, and telling a value needs
+none of them.
 """
 
 from typing import TYPE_CHECKING, Any, TypeAlias

@@ -13,7 +13,7 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.blocks import Blocks, KnownRoots, right_roots, square_root, taken_from, weight_of
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
-from argbest.core.replications import NextSamples, Shocks
+from argbest.core.replications import NextReplications, Shocks
 
 
 class Belief(certainty.Certainty, Protocol):
@@ -29,11 +29,11 @@ class Belief(certainty.Certainty, Protocol):
 
     @property
     def var(self) -> Array:
-        """Posterior variance of the mean reward, without observation noise."""
+        """Posterior variance of the mean reward, without the noise of replications."""
 
     @property
     def noise(self) -> Array:
-        """Variance of one observation."""
+        """Variance of one replication."""
 
     @property
     def own_cov(self) -> Array | None:
@@ -43,7 +43,7 @@ class Belief(certainty.Certainty, Protocol):
         """
 
     def cov_with(self, decision: Decision) -> Array:
-        """Return the covariance of every cell with the decided one: what a sample there teaches.
+        """Return the covariance of every cell with the decided one: what a replication there teaches.
 
         Args:
             decision: The pair, as positions [...].
@@ -75,22 +75,22 @@ class Belief(certainty.Certainty, Protocol):
 
 
 class Focused(Belief, Protocol):
-    """A belief about very many alternatives that follows a few of them exactly."""
+    """A belief about very many alternatives that keeps a few of them exactly."""
 
     @property
     def foremost(self) -> IntArray:
-        """The alternatives that are followed, in order."""
+        """The alternatives that are kept exactly, in order."""
 
     @property
     def inner(self) -> Belief:
         """The belief about these alone, numbered among themselves."""
 
     def including(self, alternatives: IntArray) -> Belief:
-        """Return the belief with these alternatives among those that are followed."""
+        """Return the belief with these alternatives among those that are kept exactly."""
 
 
 class Anticipates(Belief, Protocol):
-    """A belief that has a quicker way than updates to take trials for done that came out as expected."""
+    """A belief that knows quickly, without updates, what it would be had trials come out as expected."""
 
     def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> Belief:
         """Return the belief as if n more replications had come out as expected."""
@@ -100,14 +100,14 @@ class Anticipates(Belief, Protocol):
 
 
 class SharesNoise(Belief, Protocol):
-    """A belief that knows the noise of replications of equal number, which alternatives may share."""
+    """A belief that takes into account that replications of equal number may share noise."""
 
     @property
     def shocks(self) -> Shocks | None:
         """What later replications share with those told; None where they share nothing."""
 
     @property
-    def next_samples(self) -> NextSamples | None:
+    def next_replications(self) -> NextReplications | None:
         """What the next replication of every cell observes; None: the cell itself."""
 
     def update_common(
@@ -142,7 +142,7 @@ class RelatesAlternatives(Belief, Protocol):
 
 
 class HasBlocks(Belief, Protocol):
-    """A belief about independent alternatives that keeps the covariances of each by themselves."""
+    """A belief about independent alternatives that has a block of covariances for each."""
 
     def blocks(self, rows: IntArray) -> Array:
         """Return the blocks of some alternatives, those of all studies in a row, [row, context, context]."""
@@ -152,13 +152,13 @@ class HasBlocks(Belief, Protocol):
 
 
 class IndependentCells(Belief, Protocol):
-    """A belief under which no pair tells anything of another."""
+    """A belief under which no pair gives information about another."""
 
     independent_cells: ClassVar[bool]
 
 
 class Shifts(Belief, Protocol):
-    """A belief with a way of its own to take other means; those without are dataclasses with that field."""
+    """A belief with its own way to change its means; other beliefs are dataclasses with a field ``mean``."""
 
     def with_mean(self, mean: Array) -> Belief:
         """Return the belief with other means [..., alternative, context]."""
@@ -172,7 +172,7 @@ class CountsOnPoints(Belief, Protocol):
 
 
 class DrawsQuickly(Belief, Protocol):
-    """A belief with a quicker way to draw where no decision need be found again, digit by digit."""
+    """A belief with a quicker way to draw, for draws that no decision depends on to the last digit."""
 
     def quick_draw(self, normals: Array) -> Array:
         """Return joint draws of all rewards, as `draw` but for rounding."""
@@ -181,8 +181,8 @@ class DrawsQuickly(Belief, Protocol):
 class DrawsWholeTables(Belief, Protocol):
     """A belief that can draw the rewards of all cells jointly, however many there are.
 
-    `draw` of a large table keeps cells at their means that cannot be the best of their context. That does
-    not do for questions that go across contexts.
+    In `draw` of a large table, cells that cannot be the best of their context stay at their means. Questions
+    across contexts need draws of all cells.
     """
 
     def draw_tables(self, n: int, numbers: Callable[[], np.random.Generator]) -> Array:
@@ -231,7 +231,7 @@ class SeveralOutcomes(Belief, Protocol):
         """Return these with what the noise of one replication has in common, for joint draws."""
 
     def without(self, ruled_out: BoolArray) -> Belief:
-        """Return these with the pairs [..., alternative, context] such that they surely break a limit."""
+        """Return these with the pairs ``ruled_out`` [..., alternative, context] surely breaking a limit."""
 
 
 ABILITIES = (
@@ -306,17 +306,17 @@ def cell_by_cell(belief: Belief, pending: IntArray) -> Belief:
 
 
 def take_in(
-    belief: Belief, decision: Decision, value: AnyArray, number: AnyArray, *, mine: bool = False
+    belief: Belief, decision: Decision, value: AnyArray, number: AnyArray, *, in_place: bool = False
 ) -> Belief:
     """Return the belief after one replication, whose number matters where alternatives share noise.
 
-    Of several outcomes ``value`` is [..., sum]. What is ``mine`` nobody else holds: it may be written to,
-    and is lost then.
+    Of several outcomes ``value`` is [..., sum]. With ``in_place`` the arrays of the belief may be
+    written to: nobody else may hold it, and it is lost.
     """
     if offers(belief, SeveralOutcomes):
         each = np.asarray(value, float)
-        return belief.each(lambda i, one: take_in(one, decision, each[..., i], number, mine=mine))
-    if mine and belief.mean.ndim > 2 and offers(belief, Absorbs):
+        return belief.each(lambda i, one: take_in(one, decision, each[..., i], number, in_place=in_place))
+    if in_place and belief.mean.ndim > 2 and offers(belief, Absorbs):
         return belief.absorb(decision, value)
     if not shares_noise(belief):
         return belief.update(decision, value)
@@ -333,9 +333,9 @@ def shocks_of(belief: Belief) -> Shocks | None:
     return belief.shocks if offers(belief, SharesNoise) else None
 
 
-def next_samples(belief: Belief) -> NextSamples | None:
-    """Return what a sample of every cell observes where alternatives share noise; None: the cell itself."""
-    return belief.next_samples if offers(belief, SharesNoise) else None
+def next_replications(belief: Belief) -> NextReplications | None:
+    """Return what the next replication of every cell observes; None: the cell itself, no noise is shared."""
+    return belief.next_replications if offers(belief, SharesNoise) else None
 
 
 def left_out_share(belief: Belief) -> float:
@@ -344,12 +344,12 @@ def left_out_share(belief: Belief) -> float:
 
 
 def independent_cells(belief: Belief) -> bool:
-    """Return whether no pair tells anything of another."""
+    """Return whether no pair gives information about another."""
     return offers(belief, IndependentCells) and belief.independent_cells
 
 
 class OneCellAtATime:
-    """Covariances of many cells for beliefs that know no quicker way."""
+    """Covariances of many cells, one after the other, for beliefs without a quicker way."""
 
     def cov_rows(self: Belief, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
@@ -387,7 +387,7 @@ class _IndependentAlternatives(OneCellAtATime):
 class ByBlocks(_IndependentAlternatives):
     """What follows from a covariance over the contexts for every alternative.
 
-    Nothing that anybody holds is ever written to, but by `absorb`.
+    Arrays are never written to, except by `absorb`.
     """
 
     mean: Array  # [..., alternative, context]
@@ -445,7 +445,7 @@ class ByBlocks(_IndependentAlternatives):
     def expecting(self, pending: IntArray) -> "ByBlocks":
         """Return the belief as if the trials under way [..., alternative, context] had come out as expected.
 
-        As `update` cell by cell, but only the rows of those cells are worked out.
+        As `update` cell by cell, but only the rows of those cells are computed.
         """
         under_way = pending.reshape(-1, pending.shape[-1])
         noise, var = (each.reshape(under_way.shape) for each in (self.noise, self.var.copy()))
@@ -523,9 +523,9 @@ class BlockBelief(ByBlocks):
 
 @dataclass(frozen=True)
 class UpdatedBlockBelief(ByBlocks):
-    """What follows from a `BlockBelief` by updates: what these changed is kept beside what they left alone.
+    """What follows from a `BlockBelief` by updates: the changed blocks, and the table of all others.
 
-    The table of all covariances is put together when it is asked for.
+    The table of all covariances is made when it is needed.
     """
 
     mean: Array  # [..., alternative, context]

@@ -1,4 +1,4 @@
-"""Covariance blocks of which a few at a time change: what did not is shared, and nothing is written to."""
+"""Covariance blocks of which a few at a time change: the others are shared; arrays are never written to."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,14 +10,14 @@ from argbest.core.square_root_form import cholesky_factor
 
 
 class Taken(NamedTuple):
-    """What replications of a context take from a block: weight · column columnᵀ."""
+    """What replications of a context subtract from a block: weight · column columnᵀ."""
 
     context: int
     weight: float
     column: Array  # [context]: of the block before
 
 
-Changed = tuple[Array, Sequence[Taken]]  # a block, and what is taken from it, in this order
+Changed = tuple[Array, Sequence[Taken]]  # a block, and what is subtracted from it, in this order
 
 _FEW_NUMBERS = 2**15  # NumPy is quick enough for these, and loading SciPy takes longer than a decision
 _LARGE_COVARIANCE = 16  # rows of a covariance
@@ -25,17 +25,17 @@ _PADDING = 1e-9  # of the average variance
 
 
 class KnownRoots:
-    """The symmetric roots of blocks that somebody has asked for, by alternative: none is worked out twice.
+    """The symmetric roots of blocks that were needed so far, by alternative: none is computed twice.
 
-    Blocks that follow from each other share what they have in common; two threads that ask at once work out
-    the same root.
+    `Blocks` that follow from each other share the roots of the blocks that they have in common; two threads
+    that ask at once compute the same root.
     """
 
     def __init__(self, known: Mapping[int, Array] | None = None) -> None:
         self._known = dict(known or {})
 
     def of(self, blocks: "Blocks") -> Mapping[int, Array]:
-        """Return the roots of all blocks, before anything is taken from them."""
+        """Return the roots of all blocks, before anything is subtracted from them."""
         missing = [k for k in range(len(blocks.table)) if k not in self._known]
         if missing:
             found = square_root(np.stack([blocks.before(k)[0] for k in missing]))
@@ -48,11 +48,11 @@ class KnownRoots:
 
 
 class Blocks(NamedTuple):
-    """One block per alternative: that of the table, or what has taken its place."""
+    """One block per alternative: that of the table, or the changed one."""
 
     table: Array  # [alternative, context, context]
     changed: Mapping[int, Changed]
-    roots: KnownRoots  # of blocks, before anything is taken
+    roots: KnownRoots  # of blocks, before anything is subtracted
 
     def of(self, k: int) -> Array:
         """Return one block."""
@@ -66,7 +66,7 @@ class Blocks(NamedTuple):
         return Blocks(self.table, {**self.changed, **changed}, self.roots.without(changed))
 
     def less(self, taken: Mapping[int, Sequence[Taken]]) -> "Blocks":
-        """Return the blocks less what is taken from some; both share the roots that either works out."""
+        """Return the blocks less what is subtracted from some; both share the roots that either computes."""
         later = dict(self.changed)
         for k, more in taken.items():
             own, before = self.before(k)
@@ -90,11 +90,11 @@ class Blocks(NamedTuple):
         return by_block.swapaxes(0, 1)
 
     def before(self, k: int) -> Changed:
-        """Return one block before anything is taken from it, and what is."""
+        """Return one block before anything is subtracted from it, and what is subtracted."""
         return self.changed[k] if k in self.changed else (self.table[k], ())
 
     def _narrowed(self, normals: Array, roots: Mapping[int, Array]) -> Array:
-        """Return z such that R z has these covariances, R being the roots before anything was taken.
+        """Return z such that R z has these covariances, R being the roots before anything was subtracted.
 
         With u = Rᵀe_c, R Rᵀ − w (R u)(R u)ᵀ = R (I − w uuᵀ) Rᵀ, and I − w uuᵀ is the square of I − β uuᵀ,
         β = w / (1 + √(1 − w uᵀu)). So z becomes (I − β₁u₁u₁ᵀ) ⋯ (I − βₘuₘuₘᵀ) z, in O(C) for each.
@@ -124,9 +124,10 @@ def _along(beta: Array, u: Array, z: Array) -> Array:
 
 
 def drawing_root(cov: Array) -> Array:
-    """Return R with R Rᵀ = cov, for draws: Cholesky's where there is much to work out, ten times quicker.
+    """Return R with R Rᵀ = cov, for draws: of large matrices Cholesky's factor, which is ten times quicker.
 
-    What is added to the diagonal, in place, lets it accept singular ones, far below what draws can tell.
+    So that it accepts singular matrices, something is added to the diagonal, in place: far less than draws
+    can show.
     """
     m = cov.shape[-1]
     if m < _LARGE_COVARIANCE:
@@ -140,7 +141,7 @@ def drawing_root(cov: Array) -> Array:
 
 
 def right_roots(covs: Array) -> Array:
-    """Return R with RᵀR = cov for draws, of several tables one by one: what is worked on stays small."""
+    """Return R with RᵀR = cov for draws, of several matrices one by one: temporary arrays stay small."""
     roots = np.empty(covs.shape)
     for root, cov in zip(roots, covs, strict=True):
         root[...] = drawing_root(cov.copy())
@@ -168,11 +169,11 @@ def subtract_product(out: Array, left: Array, right: Array) -> None:
 def taken_from(
     owns: Sequence[Array], var: Array, contexts: IntArray, turn: IntArray, n: IntArray, noise: Array
 ) -> tuple[list[list[Taken]], Array]:
-    """Return what replications take from each block, and the diagonals then, [block, context].
+    """Return what replications subtract from each block, and the diagonals after that, [block, context].
 
-    Block g, of diagonal var[g], has n[g, i] replications with noise[g, i] in the contexts[g, i], i < turn[g];
-    no block has more than one before it. Only rows of those are worked out: the first of all blocks together,
-    then the second of those that have more, and so on.
+    Block g, of diagonal var[g], has n[g, i] replications with noise[g, i] in the contexts[g, i], i <
+    turn[g]; no block has more than the one before it. Only rows of these contexts are computed: the first
+    of all blocks together, then the second of those that have two, and so on.
     """
     diagonal = var.copy()
     steps: list[tuple[Array, Array]] = []
@@ -192,6 +193,6 @@ def taken_from(
 
 
 def weight_of(n: Array, var: Array, noise: Array) -> Array:
-    """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
+    """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: nothing is learned then."""
     total = np.asarray(n * var + noise)
     return np.divide(n, total, out=np.zeros_like(total), where=total > 0)

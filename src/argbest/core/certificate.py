@@ -16,10 +16,12 @@ from argbest.core.belief import (
     DrawsWholeTables,
     of_selected,
     shocks_of,
+    with_mean,
 )
 from argbest.core.certainty import Certainty
 from argbest.core.decision import of_each_context
 from argbest.core.limits import NONE
+from argbest.core.outcomes import of_each_sum, sums_of
 from argbest.core.question import BEST, HasLimits, InClosedForm, Question, Settled
 from argbest.core.questions.one_for_all import ValuesAlternatives, shortfall
 from argbest.core.questions.within_limits import known_by_draws
@@ -46,6 +48,12 @@ class Mixture:
     portion: int
     effective: Array  # how many independent points of the hyper-parameters these are worth, [...]
     axis: int = 0
+
+    @cached_property
+    def means(self) -> tuple[Array, ...]:
+        """The posterior means of every sum that is learned: averages of the beliefs' means."""
+        found = self._average(lambda belief: np.stack([own.mean for own in sums_of(belief)], axis=-1))
+        return tuple(np.moveaxis(found, -1, 0))
 
     def best_probability(self) -> Array:
         """Return P(each alternative is best) per context."""
@@ -171,6 +179,7 @@ class Certificate(Sentences):
     as [..., context] is [..., part] for other questions.
     With an indifference zone δ > 0 a selection counts as right when it is within δ of the best. The belief
     selects; ``mixture`` says how sure that is, averaged over what is not known of hyper-parameters and noise.
+    What selects then has the means of the mixture (`averaged`), so that it loses least by its own account.
     Without one all is conditional on the fitted hyper-parameters, which is too confident on few data.
     Contexts that are not ``answered`` have nothing to choose: their entries are NaN; averages, minima and the
     joint probability are over the others, weighted anew.
@@ -569,6 +578,17 @@ class Certificate(Sentences):
         n, have = self.n_unanswered, "has" if self.n_unanswered == 1 else "have"
         total = len(self.weights) - self.left_out
         return f"; {n} of {total} contexts {have} no answer: every alternative failed there"
+
+
+def averaged(belief: Belief, mixture: Mixture | None) -> Belief:
+    """Return what selects where hyper-parameters are averaged over: the belief with the mixture's means.
+
+    The largest of these means loses least on average over all that is not known (Bayes). With limits joint
+    draws of the mixture choose.
+    """
+    if mixture is None:
+        return belief
+    return of_each_sum(belief, lambda i, own: with_mean(own, mixture.means[i]))
 
 
 def agreeing(chance: Array, selected: IntArray, right: Array, mean: Array) -> Array:

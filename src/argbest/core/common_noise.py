@@ -37,7 +37,7 @@ class _Contexts(NamedTuple):
     sd: Array  # [g, k]: s
     present: Array  # [g, k, r]: 1 where alternative k has the r-th replication of its context
     z: Array  # [g, k, r], 0 where absent
-    rest: Array  # [g, k]: observations of which no number is known
+    rest: Array  # [g, k]: replications of which no number is known
     rest_squares: Array  # [g, k]: their Σ z²
 
 

@@ -1,4 +1,4 @@
-"""Posteriors of Gaussian processes, dense in the observed cells: exact for any number of observations.
+"""Posteriors of Gaussian processes, dense in the observed cells: exact for any number of replications.
 
 All are in the square-root form (`argbest.core.square_root_form`). `posterior` and `predict` are for many
 alternatives, each by itself, about constants that are known; `joined` and `joined_at` for alternatives that
@@ -156,7 +156,7 @@ def evidence_of_noise_like(
     return np.asarray(0.5 * np.sum(scales[:, None] * pull / spread - np.log(spread), axis=-1))
 
 
-_UNKNOWN = 100.0  # standard deviations of an observation: the constant while nothing is known of it
+_UNKNOWN = 100.0  # standard deviations of a replication: the constant while nothing is known of it
 
 
 def dense(prior: AdditivePrior, data: Data) -> AdditiveBelief:

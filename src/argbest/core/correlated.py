@@ -1,4 +1,4 @@
-"""Certainty when alternatives covary: what follows from their covariance per context, by Sobol points."""
+"""Certainty when alternatives covary: probabilities and losses from their covariances, by Sobol points."""
 
 import math
 from abc import ABC, abstractmethod
@@ -23,7 +23,10 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _CROWD = 512  # alternatives of a context that are drawn together; of more, the likeliest to be the best
 _SMALL_CROWD = 256  # of each of many beliefs about more contexts than these
 _FEW_CONTEXTS = 8
-_LARGE_TABLE, _SMALLEST_CROWD = 2**16, 128  # cells of a table of which fewer alternatives per context are
+_LARGE_TABLE, _SMALLEST_CROWD = (
+    2**16,
+    128,
+)  # cells of a table; of larger ones so many alternatives per context
 _MOST_KEPT_NUMBERS = 2**21  # numbers of drawn regrets that are kept, 16 MB
 _TOO_FAR_BEHIND = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
@@ -57,8 +60,8 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
     def best_probability(self) -> Array:
         """Return the share of the Sobol points at which each is best; standard error below 0.008.
 
-        Of one or two contenders it is exact. Where alternatives are very many, the least likely count as
-        never the best. It does not matter what was asked before.
+        With one or two contenders it is exact. Of very many alternatives the least likely count as never the
+        best. The result does not depend on what was asked before.
         """
         if "share" not in self._answered:
             self._mean_of_regret(self._leader, None)
@@ -68,10 +71,10 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
     def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
         """Return P(selected within delta of the best) from Sobol points, kept between closed-form bounds.
 
-        Bonferroni's below and the least pairwise probability above: right in the tails, where points fail,
-        and equal where there is one rival. Where rivals are very many, the likeliest to be the best are
-        drawn. Those left out are neighbours of these, so that their maximum hardly adds to that of the
-        drawn ones; to count them as independent would make every choice look hopeless.
+        These are Bonferroni's bound below and the least pairwise probability above: right in the tails, where
+        points fail, and equal if there is one rival. Of very many rivals the likeliest to be the best are
+        drawn. The others are neighbours of these, so that their maximum hardly exceeds that of the drawn
+        ones; if they counted as independent, every choice would look hopeless.
         """
         ratio = ratio_of(self._gaps(selected) + delta, self._difference_std(selected))
         average = self._mean_of_regret(selected, delta)
@@ -115,7 +118,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
 
     @cached_property
     def _answered(self) -> dict[Hashable, Any]:
-        """What the next question about the same selection needs again."""
+        """Results that the next question about the same selection needs again."""
         return {}
 
     @cached_property
@@ -124,7 +127,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         return np.asarray(np.argmax(self.mean, axis=-2))
 
     @cached_property
-    def _standing(self) -> Array:
+    def _behind_leader(self) -> Array:
         """How many standard deviations each alternative is behind the leader; 0 where known to be equal."""
         gap, tau = self._gaps(self._leader), self._difference_std(self._leader)
         with np.errstate(over="ignore"):
@@ -132,8 +135,8 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
 
     @cached_property
     def _contenders(self) -> BoolArray:
-        """Who may be the best, [..., alternative, context]; of a large crowd those likeliest to be."""
-        contenders = np.asarray(self._standing < _TOO_FAR_BEHIND)
+        """Which alternatives may be the best, [..., alternative, context]; of very many the likeliest."""
+        contenders = np.asarray(self._behind_leader < _TOO_FAR_BEHIND)
         if contenders.sum(axis=-2).max() <= self._crowd:
             return contenders
         promise = _pairwise_loss(self._gaps(self._leader), self._difference_std(self._leader))
@@ -143,7 +146,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
     def _mean_of_regret(self, selected: IntArray, delta: float | None) -> Array:
         """Return the mean of 1{regret ≤ delta} over the points, or of the regret itself, [..., context].
 
-        With one rival at most the bounds say all, and no regret is counted.
+        With at most one rival the bounds are exact, and no regret is computed.
         """
         chosen = selected.reshape(-1)
         average, key = np.full(chosen.size, float(delta is not None)), ("regret", chosen.tobytes())
@@ -157,11 +160,11 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
     def _regrets(self, chosen: IntArray) -> Iterator[tuple[IntArray, Array]]:
         """Yield rows and the best minus the chosen reward at every point, [row, point].
 
-        P(each is best) follows from the same draws: it is noted on the way, [row, alternative], unless one
-        was chosen that does not contend, so that others are drawn than those who do.
+        P(each is best), [row, alternative], follows from the same draws and is kept, unless an alternative
+        was chosen that is no contender: then others are drawn than the contenders.
         """
         k = self.mean.shape[-2]
-        contenders, standing = (by_rows(each) for each in (self._contenders, self._standing))
+        contenders, standing = (by_rows(each) for each in (self._contenders, self._behind_leader))
         keep = contenders | (np.arange(k) == chosen[:, None])
         usual = np.array_equal(keep, contenders)
         share, leader = np.where(keep, ndtr(-standing), 0.0), self._leader.reshape(-1, 1)
@@ -180,8 +183,9 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
     def _draws(self, keep: BoolArray) -> Iterator[tuple[IntArray, IntArray, Array]]:
         """Yield (rows, the alternatives kept there [row, m], draws of those [row, point, m]), memory bounded.
 
-        A row is a context of a study; ``keep`` [row, alternative] says who takes part, rows with nobody are
-        left out. Rewards are counted from the largest mean of their context: a large origin costs no digits.
+        A row is a context of a study; ``keep`` [row, alternative] says which alternatives are drawn, rows
+        without any are left out. Rewards are counted from the largest mean of their context, so that large
+        rewards lose no digits.
         """
         c = self.mean.shape[-1]
         mean = by_rows(self.mean - self.mean.max(axis=-2, keepdims=True))

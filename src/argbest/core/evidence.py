@@ -1,6 +1,6 @@
 """The log evidence of one alternative's GP with its gradient, and what all evidences share, by Numba.
 
-Evidences are in the square-root form (`argbest.core.square_root_form`) of the m cells with observations, the
+Evidences are in the square-root form (`argbest.core.square_root_form`) of the m cells with replications, the
 nugget part of K: B = I + D½ K D½ and A = D½ B⁻¹ D½. They gather, weigh and solve the cells with the functions
 below, and differ in K alone: here that of one alternative over its contexts, in
 `argbest.core.additive_evidence` that of all cells of a study, in `argbest.core.structured_evidence` that of
@@ -82,7 +82,7 @@ def observed_cells(count, mean, m2, noise):  # type: ignore[no-untyped-def]
 
 @compiled
 def observed(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def]
-    """Return the data of the contexts with observations: only those enter the evidence.
+    """Return the data of the contexts with replications: only those enter the evidence.
 
     Squared distances [context, context, coordinate], cells and totals as of `observed_cells`, scratch space.
     """

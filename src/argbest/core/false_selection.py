@@ -1,8 +1,8 @@
 """Rates at which P(false selection) falls: under a belief, and of static allocations under a known truth.
 
 ζ and ψ are those of Algorithm 1 (Cakmak, Gao and Zhou), η that of their Theorem 1: the only copies. Arrays
-are [..., alternative, context] and larger is better. An allocation p holds the share of all samples that
-each pair gets; all shares together sum to 1. ``noise`` is the variance of one observation.
+are [..., alternative, context] and larger is better. An allocation p holds the share of all replications that
+each pair gets; all shares together sum to 1. ``noise`` is the variance of one replication.
 """
 
 from typing import NamedTuple
@@ -33,9 +33,9 @@ def zeta(belief: Belief, selected: IntArray, closed: BoolArray | None = None) ->
 def open_var(belief: Belief, selected: IntArray, closed: BoolArray | None = None) -> Array:
     """Return Var(f_b − f_k) with closed pairs taken for known, [..., alternative, context].
 
-    What samples of (b, c) and (k, c) can remove, ``closed`` [alternative, context] being pairs that are never
-    simulated: V_b where k is closed, V_k where b is, 0 where both are. With their variances left in, rates
-    would stay below a bound, and all samples would go where they no longer help.
+    What replications of (b, c) and (k, c) can remove, ``closed`` [alternative, context] being pairs that
+    are never simulated: V_b where k is closed, V_k where b is, 0 where both are. With their variances left
+    in, rates would stay below a bound, and all replications would go where they no longer help.
     """
     spread = belief.difference_var(selected)
     if closed is None:
@@ -66,8 +66,8 @@ def psi(count: AnyArray, var: Array, selected: IntArray) -> tuple[Array, Array]:
     return of_best, np.add.accumulate(ratio, axis=-1)[..., -1]
 
 
-_NEXT_TO_NO_SAMPLES = 1e-20  # of a pair that got none: its mean may come out as anything
-_QUIET = 1e-30  # least noise relative to the largest: shares go with its root, below 1e-14
+_NEXT_TO_NO_REPLICATIONS = 1e-20  # of a pair that got none: its mean may come out as anything
+_LEAST_NOISE = 1e-30  # least noise relative to the largest: shares go with its root, below 1e-14
 _STEPS = 100  # Newton needs some 5, and 20 in the worst cases found
 
 
@@ -78,14 +78,14 @@ class Convergence(NamedTuple):
     within: Array  # [..., context]: 1 − min_k η / max_k η, over the context's rivals
     across: Array  # [...]: the same over the rivals of all contexts
     distance: Array  # [...]: max |p − p*|
-    efficiency: Array  # [...]: min η / η*, the share of the samples that p* needs for the same rate
+    efficiency: Array  # [...]: min η / η*, the share of the replications that p* needs for the same rate
 
 
 def rate_function(truth: Array, noise: Array, allocation: Array) -> Array:
     """Return η(k, c) = (F_b − F_k)² / (σ_b²/p_b + σ_k²/p_k), infinite for k = b, 0 where p_k or p_b is 0.
 
-    P(false selection) falls as exp(−n min η / 2) with n samples of a fixed allocation (Theorem 1, Cakmak, Gao
-    and Zhou). It is ζ of Algorithm 1 at the truth, with σ²/p for the posterior variance.
+    P(false selection) falls as exp(−n min η / 2) with n replications of a fixed allocation (Theorem 1,
+    Cakmak, Gao and Zhou). It is ζ of Algorithm 1 at the truth, with σ²/p for the posterior variance.
     """
     truth, noise, allocation = np.broadcast_arrays(truth, noise, allocation)
     with np.errstate(over="ignore"):
@@ -100,11 +100,11 @@ def optimal_allocation(truth: Array, noise: Array, *, cost: Array | None = None)
     1 is T_c = σ_b²/u + Σ σ_k²/(d_k² − u), where σ_b²/u² = Σ σ_k²/(d_k² − u)², 0 < u < min d²; η* = 1/Σ_c T_c.
     All η are equal then and p_b²/σ_b² = Σ p_k²/σ_k² in every context (Lemma 1 of Gao, Du and Chen, 2019).
 
-    A pair without noise gets a share of nearly 0: one sample of it says all. Tied best alternatives are
+    A pair without noise gets a share of nearly 0: one replication of it says all. Tied best alternatives are
     refused, for no allocation has a positive rate; `separated` sets them apart by what one cares about.
 
-    With a ``cost`` κ of a sample, the p* with the largest min η/Σκp, and that rate per unit of cost. Counted
-    in money s = κp a mean has the variance κσ²/s: the same problem with the noise κσ².
+    With a ``cost`` κ of a replication, the p* with the largest min η/Σκp, and that rate per unit of cost.
+    Counted in money s = κp a mean has the variance κσ²/s: the same problem with the noise κσ².
     """
     if cost is not None:
         spent, rate = optimal_allocation(truth, noise * cost)
@@ -116,7 +116,7 @@ def optimal_allocation(truth: Array, noise: Array, *, cost: Array | None = None)
     gap = of_selected(truth, best)[..., None, :] - truth
     nearest = np.where(is_best, np.inf, gap).min(axis=-2, keepdims=True)
     _refuse_ties(truth, nearest[..., 0, :])
-    noise = _audible(noise)
+    noise = _with_least_noise(noise)
     of_best = of_selected(noise, best)[..., None, :]
     gap = np.where(is_best, nearest, gap)
     weight = np.where(is_best, 0.0, noise / of_best) * (nearest / gap) ** 2
@@ -129,7 +129,7 @@ def optimal_allocation(truth: Array, noise: Array, *, cost: Array | None = None)
     largest = unit.max(axis=-1, keepdims=True)
     work = work * (unit / largest) ** 2
     total = work.sum(axis=(-2, -1), keepdims=True)
-    with np.errstate(over="ignore"):  # beyond all floats: one sample says all
+    with np.errstate(over="ignore"):  # beyond all floats: one replication says all
         rate = (1.0 / largest) ** 2 / total
     return work / total, rate[..., 0, 0]
 
@@ -154,7 +154,7 @@ def balance(truth: Array, noise: Array, allocation: Array) -> Convergence:
     best = _best(truth)
     optimum, rate = optimal_allocation(truth, noise)
     eta = rate_function(truth, noise, allocation)
-    load = (allocation / np.sqrt(_audible(noise))) ** 2
+    load = (allocation / np.sqrt(_with_least_noise(noise))) ** 2
     of_best = of_selected(load, best)
     total = load.sum(axis=-2)
     least = eta.min(axis=-2)
@@ -171,7 +171,7 @@ def balance(truth: Array, noise: Array, allocation: Array) -> Convergence:
 def expected_pcs(
     truth: Array, noise: Array, allocation: Array, n: AnyArray | float, *, delta: float = 0.0
 ) -> Array:
-    """Return PCS(c), the probability that the alternative selected after n samples is right, [..., context].
+    """Return PCS(c), the probability that the selection after n replications is right, [..., context].
 
     Right is within ``delta`` of the best: with 0 the best and what is tied with it. The rest is as in
     `selection_probability`.
@@ -182,15 +182,15 @@ def expected_pcs(
 
 
 def selection_probability(truth: Array, noise: Array, allocation: Array, n: AnyArray | float) -> Array:
-    """Return P(each alternative has the largest sample mean after n samples), [..., alternative, context].
+    """Return P(each has the largest sample mean after n replications), [..., alternative, context].
 
     Exact for a fixed allocation, whose counts N = n p may be fractional; n is a number or [...]. The sample
-    means are independent N(F, σ²/N). A pair without samples is taken as one with next to none: it is above
-    any sampled one with probability 1/2, in keeping with its rate of 0.
+    means are independent N(F, σ²/N). A pair without replications is taken as one with next to none: it is
+    above any simulated one with probability 1/2, in keeping with its rate of 0.
     """
     truth, noise, allocation = np.broadcast_arrays(truth, noise, allocation)
     count = np.asarray(n, float)[..., None, None] * allocation
-    return certainty.best_probability(truth, np.sqrt(noise / np.maximum(count, _NEXT_TO_NO_SAMPLES)))
+    return certainty.best_probability(truth, np.sqrt(noise / np.maximum(count, _NEXT_TO_NO_REPLICATIONS)))
 
 
 def _secular_root(a: Array, shift: Array) -> Array:
@@ -217,15 +217,15 @@ def _best(truth: Array) -> IntArray:
     return np.asarray(np.argmax(truth, axis=-2))
 
 
-def _audible(noise: Array) -> Array:
+def _with_least_noise(noise: Array) -> Array:
     """Return the noise with a floor under pairs that have none."""
-    loudest = noise.max(axis=(-2, -1), keepdims=True)
-    if not np.all(loudest > 0):
+    largest_noise = noise.max(axis=(-2, -1), keepdims=True)
+    if not np.all(largest_noise > 0):
         raise InputError(
             "no pair has any noise, so there is nothing to allocate: one replication of each is enough. "
-            "Give the variance of an observation."
+            "Give the variance of a replication."
         )
-    return np.asarray(np.maximum(noise, _QUIET * loudest))
+    return np.asarray(np.maximum(noise, _LEAST_NOISE * largest_noise))
 
 
 def _ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:

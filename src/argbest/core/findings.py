@@ -1,4 +1,4 @@
-"""What a fitted model says of a table: how much its parts vary, over what distance, beside what noise.
+"""What a fitted model says of a table: how much its parts vary, over what distance, and how large noise is.
 
 The variation of a part x is the variance over the table's n cells that its prior expects,
 E Σ(x_i − x̄)²/n = s (1 − mean correlation over all n² pairs of cells): what shifts all cells by a constant is
@@ -32,14 +32,13 @@ class Findings:
     """What a model has learned of one study, in the squared unit of the rewards."""
 
     outline: str  # a sentence on what the model is like, empty where its parts say it
-    noise: Array  # [alternative, context], or broadcastable to it: variance of one observation
+    noise: Array  # [alternative, context], or broadcastable to it: variance of one replication
     kernel: str = "matern52"
     variation: dict[str, float] | None = None  # by part
     curves: Array | None = None  # [alternative]: variation over the contexts, where nothing is shared
     lengthscales: tuple[Lengthscales, ...] = ()
-    sources: tuple[
-        float, ...
-    ] = ()  # correlation of what alternatives differ by, here and in every earlier source
+    # Correlation of what alternatives differ by, in this source and in every earlier one.
+    sources: tuple[float, ...] = ()
 
 
 def variation(prior: AdditivePrior, n_alternatives: int) -> dict[str, float]:
@@ -62,7 +61,7 @@ def _mean_relation(prior: AdditivePrior, n_alternatives: int) -> float:
     if prior.alternatives is None:
         return 1.0 / n_alternatives
     rows = np.arange(n_alternatives)
-    if n_alternatives > _MOST_ROWS:  # steps of the golden section do not keep time with the columns of a grid
+    if n_alternatives > _MOST_ROWS:  # steps of the golden section do not follow the pattern of a grid
         rows = (np.arange(1, _MOST_ROWS + 1) * _GOLDEN % 1.0 * n_alternatives).astype(np.int64)
     pieces = np.array_split(rows, -(-len(rows) // _AT_ONCE))
     means = [prior.relation(piece, n_alternatives).mean(axis=-1) for piece in pieces]

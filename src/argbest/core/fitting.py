@@ -87,7 +87,7 @@ def posterior(
 ) -> tuple[Array, Array]:
     """Return what `conditioning.posterior` does of that kernel about ``mean`` [...], much quicker for many.
 
-    Only contexts with observations enter. ``lengthscale`` is [..., d], ``scale`` [...], the tally [..., C].
+    Only contexts with replications enter. ``lengthscale`` is [..., d], ``scale`` [...], the tally [..., C].
     """
     given = separation, tally.count.astype(float), tally.mean, noise
     centre, cov = _condition()(*given, kernel_code(kernel), lengthscale, scale, mean)

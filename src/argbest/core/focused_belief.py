@@ -1,7 +1,7 @@
-"""The additive GP on very large tables: exact for the foremost alternatives, the rest summarised.
+"""The additive GP on very large tables: exact for the foremost alternatives, the others summarised.
 
-Of the others the mean is exact, and the variance is what some of the observed cells leave of it: an upper
-bound. Both are as of the last conditioning. No row of covariances is ever made for all cells.
+Of the others the mean is exact, and the variance is an upper bound, from some of the observed cells. Both are
+as of the last conditioning. No row of covariances is ever made for all cells.
 """
 
 from dataclasses import dataclass, replace
@@ -17,26 +17,26 @@ from argbest.core.belief import Focused, of_selected
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, ratio_of
 from argbest.core.decision import Decision
 from argbest.core.foundations import ROOM, ByFormula, Stack
-from argbest.core.landmarks import followed
+from argbest.core.landmarks import n_followed
 from argbest.core.replications import Replications, Shocks
-from argbest.core.seen_cells import Seen, mean_of, variance_of
+from argbest.core.seen_cells import ObservedCells, mean_of, variance_of
 from argbest.core.square_root_form import SquareRootForm
 
-_MEMORY = 2**27  # numbers in the rows of all that is followed, 1 GB
+_MEMORY = 2**27  # numbers in the rows of all foremost alternatives, 1 GB
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What is known of all cells [alternative, context]: exact means, variances not too small."""
+    """What is known of all cells [alternative, context]: exact means, upper bounds of variances."""
 
     mean: Array
     var: Array
     noise: Array
-    foremost: IntArray  # the alternatives that are followed, in order
+    foremost: IntArray  # the alternatives that are kept exactly, in order
 
     @cached_property
     def others(self) -> BoolArray:
-        """Whether an alternative is not followed, [alternative]."""
+        """Whether an alternative is not among the foremost, [alternative]."""
         out = np.ones(len(self.mean), bool)
         out[self.foremost] = False
         return out
@@ -59,36 +59,36 @@ class Summary:
 class FocusedBelief(CorrelatedAlternatives):
     """A belief about the foremost alternatives, and a summary of all others.
 
-    The largest mean of every context is always among the foremost. Probabilities and losses are those of
-    joint draws of the foremost: the others are less likely to be the best, and near relatives of these, so
-    that they hardly raise the largest reward. Bounds count them.
+    The alternative with the largest mean of every context is always among the foremost. Probabilities and
+    losses are those of joint draws of the foremost: the others are less likely to be the best, and closely
+    related to these, so that they hardly raise the largest reward. Bounds count them, too.
     """
 
     inner: AdditiveBelief  # [..., foremost, context]
     summary: Summary
     prior: AdditivePrior
-    seen: Seen | None  # None for several studies
+    seen: ObservedCells | None  # None for several studies
     n_draws: int = SOBOL_POINTS
     shocks: Shocks | None = None  # of noise that alternatives share; None where they share none
 
     @cached_property
     def mean(self) -> Array:  # type: ignore[override]
         """Posterior mean of the reward."""
-        return self._spread(self.summary.mean, self.inner.mean)
+        return self._with_foremost(self.summary.mean, self.inner.mean)
 
     @cached_property
     def var(self) -> Array:
         """Posterior variance, or an upper bound of it."""
-        return self._spread(self.summary.var, self.inner.var)
+        return self._with_foremost(self.summary.var, self.inner.var)
 
     @property
     def noise(self) -> Array:
-        """Variance of one observation."""
-        return self._spread(self.summary.noise, self.inner.noise)
+        """Variance of one replication."""
+        return self._with_foremost(self.summary.noise, self.inner.noise)
 
     @property
     def foremost(self) -> IntArray:
-        """The alternatives that are followed, in order."""
+        """The alternatives that are kept exactly, in order."""
         return self.summary.foremost
 
     def with_mean(self, mean: Array) -> "FocusedBelief":
@@ -107,14 +107,14 @@ class FocusedBelief(CorrelatedAlternatives):
         return focused(self.prior, self.seen, self.summary.noise, np.unique(alternatives))
 
     def cov_with(self, decision: Decision) -> Array:
-        """Return the covariance of every cell with the decided one; 0 for those not followed."""
+        """Return the covariance of every cell with the decided one; 0 for those not among the foremost."""
         return self.cov_rows(decision.alternative[..., None], decision.context[..., None])[..., 0, :, :]
 
     def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
-        """Return the covariances of the listed cells [..., m] with all, 0 for those not followed."""
+        """Return the covariances of listed cells [..., m] with all, 0 for those not among the foremost."""
         whole = self.including(alternative)
         rows = whole.inner.cov_rows(whole._place(alternative)[0], context)
-        return whole._spread(np.zeros(whole.summary.mean.shape), rows)
+        return whole._with_foremost(np.zeros(whole.summary.mean.shape), rows)
 
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)): exact among the foremost, V_b + V_k with the rest."""
@@ -126,7 +126,8 @@ class FocusedBelief(CorrelatedAlternatives):
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "FocusedBelief":
         """Return the belief after n more replications of the decided cell.
 
-        Where that is not followed, or somebody else comes to lead, the foremost are chosen anew.
+        If its alternative is not among the foremost, or another one comes to lead, the foremost are chosen
+        anew.
         """
         if self.seen is None:
             raise ValueError("only the belief of one study is updated where tables are this large.")
@@ -139,8 +140,8 @@ class FocusedBelief(CorrelatedAlternatives):
         return self._later(inner, later, self.shocks)
 
     @property
-    def next_samples(self) -> None:
-        """What the next replication of every cell observes: that of the foremost is theirs to say."""
+    def next_replications(self) -> None:
+        """None; the belief about the foremost has it."""
         return
 
     def update_common(
@@ -148,8 +149,8 @@ class FocusedBelief(CorrelatedAlternatives):
     ) -> "FocusedBelief":
         """Return the belief after this replication of the decided cell, whose noise others may have shown.
 
-        Without a value: as expected. Of those who have shown it only the followed are told apart from luck
-        until the next conditioning.
+        Without a value: as expected. Until the next conditioning the luck of a seed is separated only for
+        foremost alternatives.
         """
         if self.seen is None or self.shocks is None:
             raise ValueError("alternatives share no noise here, or these are several studies. Use `update`.")
@@ -159,21 +160,23 @@ class FocusedBelief(CorrelatedAlternatives):
         whole = self.including(decision.alternative)
         here = Decision(whole._place(decision.alternative)[0], decision.context)
         inner = whole.inner.update_common(here, number, value, told)
-        if value is None:  # what was shown last
+        if value is None:  # the value that was expected
             value = inner.shocks.since.value[..., -1]  # type: ignore[union-attr]
         n = float(np.asarray(told, float))
         later = self.seen.add(k, c, float(value), 0.0, n, int(number))
         return whole._later(inner, later, self.shocks.taken(decision, number, value, told))
 
-    def _later(self, inner: AdditiveBelief | None, seen: Seen, shocks: Shocks | None) -> "FocusedBelief":
-        """Return the belief with this one inside, unless somebody else has come to lead, or it is unknown."""
+    def _later(
+        self, inner: AdditiveBelief | None, seen: ObservedCells, shocks: Shocks | None
+    ) -> "FocusedBelief":
+        """Return the belief with this inner one; chosen anew if it is None, or if another comes to lead."""
         if inner is not None and np.all(inner.mean.max(axis=0) >= self.summary.best_of_others):
             return replace(self, inner=inner, seen=seen, shocks=shocks)
         return focused(self.prior, seen, self.summary.noise)
 
     def best_probability(self) -> Array:
-        """Return P(each is best) among the foremost; the rest count as never the best."""
-        return self._spread(np.zeros(self.summary.mean.shape), self._inner.best_probability())
+        """Return P(each is best) among the foremost; the others count as never the best."""
+        return self._with_foremost(np.zeros(self.summary.mean.shape), self._inner.best_probability())
 
     def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
         """Return P(selected within delta of the best of the foremost)."""
@@ -204,14 +207,14 @@ class FocusedBelief(CorrelatedAlternatives):
     def _covariances_among(self, study: IntArray, context: IntArray, columns: IntArray) -> Array:
         raise NotImplementedError("probabilities are those of the foremost.")
 
-    def _spread(self, table: Array, own: Array) -> Array:
-        """Return the table [..., alternative, context] with the foremost's own in their places."""
+    def _with_foremost(self, table: Array, own: Array) -> Array:
+        """Return a table [..., alternative, context] with the rows of the foremost replaced by ``own``."""
         whole = np.broadcast_to(table, (*own.shape[:-2], *table.shape)).copy()
         whole[..., self.foremost, :] = own
         return whole
 
     def _place(self, alternative: IntArray) -> tuple[IntArray, BoolArray]:
-        """Return where alternatives stand among the foremost, and whether they do."""
+        """Return the positions of alternatives among the foremost, and whether they are among them."""
         place = np.minimum(np.searchsorted(self.foremost, alternative), len(self.foremost) - 1)
         return place, np.asarray(self.foremost[place] == alternative)
 
@@ -221,14 +224,16 @@ def _first(selected: IntArray) -> tuple[int, ...]:
     return tuple(selected.reshape(-1, selected.shape[-1])[0].tolist())
 
 
-def focused(prior: AdditivePrior, seen: Seen, noise: Array, also: IntArray | None = None) -> FocusedBelief:
-    """Return the belief of one study; ``also`` are alternatives to follow in any case."""
+def focused(
+    prior: AdditivePrior, seen: ObservedCells, noise: Array, also: IntArray | None = None
+) -> FocusedBelief:
+    """Return the belief of one study; ``also`` are alternatives to keep exactly in any case."""
     solved = seen.solved(prior)
     mean, var = mean_of(prior, seen, solved, noise.shape), variance_of(prior, seen, solved, noise.shape)
     n, shocks = _affordable(len(seen.value), noise.shape), None
     if seen.data is not None:
         shocks = seen.data.shocks
-        # The next replication shares noise with others of its number: who has shown some is followed too.
+        # The next replication shares noise with others of its number: their alternatives are kept, too.
         shown = np.unique(seen.alternative)
         if (len(seen.value) + ROOM) * (n + len(shown)) * noise.shape[-1] <= _MEMORY:
             n, also = n + len(shown), shown if also is None else np.union1d(shown, also)
@@ -253,15 +258,17 @@ def _among(shocks: Shocks | None, front: IntArray) -> Shocks | None:
 
 
 class Summarised(Focused, Protocol):
-    """A belief about the foremost alternatives that says of all others what it knows."""
+    """A belief about the foremost alternatives with a summary of all others."""
 
     @property
     def summary(self) -> Summary:
         """What is known of all cells."""
 
 
-def at_points(prior: AdditivePrior, seen: list[Seen], noise: Array, known: Summarised) -> FocusedBelief:
-    """Return beliefs about what ``known`` follows under several priors, side by side, with its summary.
+def at_points(
+    prior: AdditivePrior, seen: list[ObservedCells], noise: Array, known: Summarised
+) -> FocusedBelief:
+    """Return beliefs about the foremost of ``known`` under several priors, side by side, with its summary.
 
     ``noise`` is [..., alternative, context].
     """
@@ -280,12 +287,12 @@ def at_points(prior: AdditivePrior, seen: list[Seen], noise: Array, known: Summa
 
 
 def _affordable(n_observed: int, shape: tuple[int, ...]) -> int:
-    """Return how many alternatives can be followed in memory."""
-    return max(1, min(followed(shape), _MEMORY // ((n_observed + ROOM) * shape[-1])))
+    """Return how many alternatives can be kept exactly in memory."""
+    return max(1, min(n_followed(shape), _MEMORY // ((n_observed + ROOM) * shape[-1])))
 
 
 def _foremost(mean: Array, var: Array, n: int, also: IntArray | None) -> IntArray:
-    """Return the leader of every context, and who is fewest standard deviations behind in some context."""
+    """Return the leader of every context, and the alternatives that are least far behind in some context."""
     leaders = np.argmax(mean, axis=0)
     gap = mean.max(axis=0) - mean
     behind = np.min(ratio_of(gap, np.sqrt(var + of_selected(var, leaders))), axis=1)
@@ -297,7 +304,7 @@ def _foremost(mean: Array, var: Array, n: int, also: IntArray | None) -> IntArra
 
 
 def _exact(
-    prior: AdditivePrior, seen: Seen, solved: SquareRootForm, noise: Array, front: IntArray
+    prior: AdditivePrior, seen: ObservedCells, solved: SquareRootForm, noise: Array, front: IntArray
 ) -> AdditiveBelief:
     """Return the belief about some alternatives, given all data."""
     table = len(front), noise.shape[-1]

@@ -1,4 +1,4 @@
-"""What covariances of an additive belief rest on, before later observations: by formula, or by structure."""
+"""The covariances that an additive belief starts from, before later replications: by formula or structure."""
 
 import threading
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Foundation(Protocol):
         """Return Var(f_b(c) − f_k(c)) of ``reference`` b [..., context], [..., alternative, context]."""
 
     def study(self, index: tuple[int, ...]) -> "Foundation":
-        """Return that of one of several studies."""
+        """Return the foundation of one of several studies."""
 
 
 class RelatesListed(Foundation, Protocol):
@@ -152,13 +152,13 @@ class ByFormula:
         return out
 
     def difference_var(self, reference: IntArray) -> Array:
-        """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
+        """Return Var(f_b(c) − f_k(c)); what both have in common is subtracted before squaring."""
         total = self.prior.difference_var(reference, self.level.shape[-2])
         total += squared_differences(self.level[..., None, :, :], reference)
         return total
 
     def study(self, index: tuple[int, ...]) -> "ByFormula":
-        """Return that of one of several studies."""
+        """Return the foundation of one of several studies."""
         return ByFormula(self.prior.study(index), self.level[index])
 
 
@@ -193,7 +193,7 @@ class ByStructure:
         return out
 
     def difference_var(self, reference: IntArray) -> Array:
-        """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
+        """Return Var(f_b(c) − f_k(c)); what both have in common is subtracted before squaring."""
         total: Array = np.einsum("...cc->...c", self.own).copy()
         total += np.take_along_axis(total, reference[..., None, :], axis=-2)
         of_best = np.take_along_axis(self.features, reference[..., None, :, None], axis=-3)
@@ -204,7 +204,7 @@ class ByStructure:
         return total
 
     def study(self, index: tuple[int, ...]) -> "ByStructure":
-        """Return that of one of several studies."""
+        """Return the foundation of one of several studies."""
         return ByStructure(
             self.prior.study(index), self.own[index], self.features[index], self.left_out_share
         )
@@ -230,7 +230,7 @@ class SideBySide:
         return self._stacked([one.difference_var(reference[i]) for i, one in self.each.items()])
 
     def study(self, index: tuple[int, ...]) -> Foundation:
-        """Return that of one of several studies."""
+        """Return the foundation of one of several studies."""
         return self.each[tuple(int(i) for i in index)]
 
     def _stacked(self, parts: list[Any]) -> Array:
@@ -257,9 +257,9 @@ def squared_differences(rows: Array, reference: IntArray) -> Array:
 
 
 class Stack:
-    """A buffer of rows that are only ever added to: who holds the first few sees these unchanged.
+    """A buffer to which rows are only ever added, so that the first rows never change.
 
-    Beliefs that follow from each other by updates share it, so that an update copies no rows.
+    Beliefs that follow from each other by updates share it: an update copies no rows.
     """
 
     def __init__(self, rows: Array, used: int | None = None) -> None:
@@ -275,7 +275,7 @@ class Stack:
         return self._rows[..., :n, :, :]
 
     def add(self, n: int, rows: Array) -> "Stack":
-        """Return a stack of the first n rows and more: this one, if it has no others and has room."""
+        """Return a stack of the first n rows and these: this one, if it has no further rows and has room."""
         used = n + rows.shape[-3]
         with self._lock:
             if n == self._used and used <= self._rows.shape[-3]:
@@ -313,7 +313,7 @@ class ByContext:
         return np.swapaxes(var + own - 2.0 * of_best, -1, -2)
 
     def study(self, index: tuple[int, ...]) -> "ByContext":
-        """Return that of one of several studies."""
+        """Return the foundation of one of several studies."""
         return ByContext(self.cov[index])
 
 
@@ -351,5 +351,5 @@ class ByAlternative:
         return np.asarray(total)
 
     def study(self, index: tuple[int, ...]) -> "ByAlternative":
-        """Return that of one of several studies."""
+        """Return the foundation of one of several studies."""
         return ByAlternative(self.cov[index], None if self.noise_like is None else self.noise_like[index])

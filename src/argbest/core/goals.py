@@ -127,7 +127,7 @@ def goal_of(weights: Sequence[float], responses: Sequence[str]) -> Goal:
 
 
 def outcomes(goal: Goal, limits: Sequence[Limit], responses: Sequence[str]) -> tuple[LinearForm, ...]:
-    """Return what is learned about: the goal, larger being better, and the slack of every limit."""
+    """Return the outcomes that are learned about: the goal, larger being better, and every limit's slack."""
     return goal.form(responses), *(limit.slack(responses) for limit in limits)
 
 
@@ -203,7 +203,7 @@ class Wanted(NamedTuple):
     def read(
         cls, goal: object = "max", limits: object = None, price: object = None, responses: object = None
     ) -> "Wanted":
-        """Return what is meant; refused if the goal does not say which of several responses it is about."""
+        """Return what is wanted; an error if the goal does not say which of several responses it is about."""
         names = _declared(responses)
         aim, kept = read_goal(goal, names or None), read_limits(limits, names or None)
         if aim.sum is None and len(names) > 1:

@@ -1,7 +1,7 @@
-"""Hyper-parameters as likely as the data leave them: Laplace at the mode, importance sampling around it.
+"""Draws of hyper-parameters from their posterior: Laplace at the mode, importance sampling around it.
 
 θ are the logarithms of the parameters, and the densities here are densities of θ. A parameter whose bounds
-coincide stays where it is.
+coincide is not drawn.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ import numpy as np
 from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, ndtri
 
 Evaluate: TypeAlias = Callable[[Array], tuple[Array, Array]]  # θ [m, ..., p]: log density [m, ...], gradient
-Density: TypeAlias = Callable[[Array], Array]  # the first of these alone
+Density: TypeAlias = Callable[[Array], Array]  # the log density alone
 
 _STEP = 1e-3  # of the central differences
 _FLATTEST = 0.25  # least curvature: no standard deviation above 2, in logarithms
-FLAT = 2.5  # curvature of parameters that are not proposed about the mode, but all along their density
+FLAT = 2.5  # parameters of less curvature are not proposed about the mode, but along all of their density
 _FREEDOM = 5.0  # of the Student-t around the mode
 _FARTHEST = 2.0  # that one Newton step may go
 _MOST_POINTS = 64  # in studies with up to 100 observed cells
@@ -85,9 +85,9 @@ def latin(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def truncated(log_weight: Array) -> tuple[Array, Array]:
-    """Return weights [m, ...] that sum to 1, none having been above 1/√m, and the effective size before.
+    """Return weights [m, ...] that sum to 1, truncated at 1/√m, and the effective size before truncation.
 
-    The effective size is 1/Σw² (Kish). Where no proposal has any weight all have the same, worth one point.
+    The effective size is 1/Σw² (Kish). Where no proposal has any weight all get the same, worth one point.
     """
     best = log_weight.max(axis=0)
     lost = ~np.isfinite(best)
@@ -124,7 +124,7 @@ def _laplace(evaluate: Evaluate, mode: Array, free: BoolArray) -> tuple[Array, A
 
 
 def _root(curvature: Array) -> Array:
-    """Return the symmetric root of the covariance that a curvature stands for, none of it wider than 2."""
+    """Return the symmetric root of the inverse of a curvature, with no standard deviation above 2."""
     values, vectors = np.linalg.eigh(curvature)
     short = vectors / np.sqrt(np.maximum(values, _FLATTEST))[..., None, :]
     return np.asarray(short @ np.swapaxes(vectors, -1, -2))

@@ -1,6 +1,6 @@
-"""The knowledge gradient in logarithms, and how far a sample of one pair moves every other mean.
+"""The knowledge gradient in logarithms, and how far a replication of one pair moves every other mean.
 
-A sample of (k, c) moves the mean of (j, c′) by s Z with Z ~ N(0, 1) and slope s = Cov(f_j(c′), f_k(c)) /
+A replication of (k, c) moves the mean of (j, c′) by s Z with Z ~ N(0, 1) and slope s = Cov(f_j(c′), f_k(c)) /
 √(V_kc + σ²). Its value at c′ is KG(k, c; c′) = E[max_j (μ_jc′ + s_jc′ Z)] − max_j μ_jc′. Such values fall as
 exp(−v²/2) in the gap over the slope, so only their logarithms keep an order in the tail.
 """
@@ -13,10 +13,10 @@ import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, HasBlocks, next_samples
+from argbest.core.belief import Belief, HasBlocks, next_replications
 from argbest.core.decision import of_each_context
 from argbest.core.normal import log_loss, loss
-from argbest.core.replications import NextSamples
+from argbest.core.replications import NextReplications
 
 _FARTHEST = 1e150  # of a gap over a slope: its square is still a number
 _COLUMNS = 2**16  # entries of the covariances of alternatives worked on together, half a megabyte
@@ -131,7 +131,7 @@ def _bounding() -> Callable[..., Any]:
 
 
 def envelope_kg(intercept: Array, slope: Array) -> Array:
-    """Return log(E[max_j (a_j + s_j Z)] − max_j a_j) for lines on the last axis, [...].
+    """Return log(E[max_j (a_j + s_j Z)] − max_j a_j) of lines on the last axis, [...].
 
     With slopes s_(1) < ... < s_(q) of the upper envelope and its break points z_i the value is
     Σ_i (s_(i+1) − s_(i)) h(|z_i|) (Frazier, Powell and Dayanik 2009, centred). From the line that is highest
@@ -174,22 +174,24 @@ def _walk(a: Array, s: Array) -> Array:
 
 
 def precision_root(belief: Belief, lookahead: float = 1.0) -> Array:
-    """Return 1/√(V + σ²/lookahead), 0 where a sample teaches nothing, [..., alternative, context].
+    """Return 1/√(V + σ²/lookahead), 0 where it teaches nothing, [..., alternative, context].
 
-    The factor that turns a covariance with a pair into the slope of a sample there, the sample being the mean
-    of ``lookahead`` replications.
+    The factor that turns a covariance with a pair into the slope of the mean of ``lookahead``
+    replications there.
     """
     total = belief.var + belief.noise / lookahead
     return np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
 
 
 def log_kg_here(belief: Belief) -> Array:
-    """Return log KG(k, c; c): what a sample is worth in its own context, [..., alternative, context].
+    """Return log KG(k, c; c): what a replication is worth in its own context, [..., alternative, context].
 
-    Where alternatives share noise it is that of the replication which the sample will be.
+    Where alternatives share noise the number of that replication matters: it is the next one of its pair.
     """
-    if (samples := next_samples(belief)) is not None:
-        each = [log_kg_of_samples(belief, samples, c, slice(c, c + 1)) for c in range(belief.mean.shape[-1])]
+    if (ahead := next_replications(belief)) is not None:
+        each = [
+            log_kg_of_replications(belief, ahead, c, slice(c, c + 1)) for c in range(belief.mean.shape[-1])
+        ]
         return np.concatenate(each, axis=-1)
     root = precision_root(belief)
     if not covary(belief):
@@ -201,24 +203,27 @@ def log_kg_here(belief: Belief) -> Array:
     return np.concatenate(values, axis=-2)
 
 
-def log_kg_of_samples(
-    belief: Belief, samples: NextSamples, context: int, sampled: slice = slice(None)
+def log_kg_of_replications(
+    belief: Belief, ahead: NextReplications, context: int, of_contexts: slice = slice(None)
 ) -> Array:
-    """Return log KG(k, c; context) of the next replications in the contexts ``sampled``, [..., k, c].
+    """Return log KG(k, c; context) of the next replications in the contexts ``of_contexts``, [..., k, c].
 
     What one observes is a contrast of its cell with those that have shown the same noise, so the slopes are
     covariances with the contrast over the root of its variance.
     """
     n_alternatives = belief.mean.shape[-2]
     every = np.broadcast_to(np.arange(n_alternatives), (*belief.mean.shape[:-2], n_alternatives))
-    some, rows = samples.among(sampled), belief.cov_rows(every, np.full_like(every, context))[..., sampled]
+    some, rows = (
+        ahead.among(of_contexts),
+        belief.cov_rows(every, np.full_like(every, context))[..., of_contexts],
+    )
     slope = some.covariances(rows).swapaxes(-1, -3).swapaxes(-1, -2)  # [..., c, j, k] to [..., k, c, j]
     slope = slope / np.sqrt(some.var)[..., None]
     return envelope_kg(belief.mean[..., None, None, :, context], slope)
 
 
 def covary(belief: Belief) -> bool:
-    """Return whether alternatives do; no table is made to see that."""
+    """Return whether alternatives covary under a belief, without making a table of covariances."""
     return not offers(belief, HasBlocks) and belief.own_cov is None
 
 

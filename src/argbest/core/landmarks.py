@@ -1,7 +1,8 @@
-"""Landmarks: a few points by which all others are related, and when that is cheaper than dense algebra.
+"""Landmarks: a few points that carry the correlations of all, and when that is cheaper than dense algebra.
 
-Q = κ(·, P) (κ(P, P) + ε I)⁻¹ κ(P, ·) = F Fᵀ never exceeds κ, whatever the landmarks P: κ − Q is a covariance
-of its own. P is chosen greedily, the point that is known least from the others first (Cholesky with pivots).
+Q = κ(·, P) (κ(P, P) + ε I)⁻¹ κ(P, ·) = F Fᵀ never exceeds κ, whatever the landmarks P: κ − Q is itself a
+covariance. P is chosen greedily: next comes the point that is least explained by the others (Cholesky with
+pivots).
 """
 
 from collections.abc import Callable
@@ -14,11 +15,11 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.square_root_form import cholesky_factor, solve_lower
 
 MOST_FEATURES = 768  # features of the joint part, and of the offset
-FEWER_FEATURES = 256  # where a search only finds its way
-MOST_TREND = 128  # contexts by which the trend is known
+FEWER_FEATURES = 256  # for the first steps of a search
+MOST_TREND = 128  # contexts that carry the trend
 _JITTER = 1e-12  # ε: smooth kernels are singular to rounding
 LEAST_MISSED = 1e-5  # share of the variance of joint part and offset below which nothing is missed
-_LEAST_MISSED_TREND = 1e-6  # all alternatives lean on the trend
+_LEAST_MISSED_TREND = 1e-6  # the same of the trend, which all alternatives depend on
 LEAST_LEVEL = 1e-9  # of the variance of a level: less is rounding, and no further source
 _ABSENT = 1e-12  # share of the variance below which a part is not there
 
@@ -62,7 +63,7 @@ def features_of(columns: Array, lower: Array) -> Array:
 
 
 def innovation(table: Array, cross: Array) -> Array:
-    """Return the share of variance 1 at new points [X] that no point of the table tells of.
+    """Return the share of variance 1 at new points [X] that the points of the table do not explain.
 
     ``table`` [point, point] and ``cross`` [point, X] are correlations.
     """
@@ -140,14 +141,14 @@ def _shares(first: Array, second: Array, cap: int) -> tuple[int, int]:
 
 # Operations per evaluation of an evidence with its gradient.
 _DENSE = 1500.0**3  # beyond this dense algebra takes too long, and structure may be approximate
-_CELLS = 2**15  # of the alternatives that are followed in all contexts
-_FEWEST_FOLLOWED, _MOST_FOLLOWED = 32, 512  # of those alternatives
+_CELLS = 2**15  # cells of the alternatives that are kept exactly
+_FEWEST_FOLLOWED, _MOST_FOLLOWED = 32, 512  # alternatives that are kept exactly
 _MOST_OWN_NUMBERS = 10**8  # numbers in the covariances of every alternative with itself, 0.8 GB
-_CALLS = 2e7  # what the calls of structured algebra take, however small its matrices
+_CALLS = 2e7  # operations that the calls of structured algebra cost, however small its matrices
 
 
 def structured(count: IntArray, *, names: bool) -> bool:
-    """Return whether cells [alternative, context] with observations are better represented by structure.
+    """Return whether cells [alternative, context] with replications are better represented by structure.
 
     With names it is exact, and used where it is cheaper. With coordinates features carry what alternatives
     have in common and their number is limited: used where the dense form would take too long.
@@ -157,13 +158,13 @@ def structured(count: IntArray, *, names: bool) -> bool:
     return _dense_cost(count) > _DENSE and _structure_is_cheaper(count, MOST_FEATURES)
 
 
-def structure_shows_the_way(count: IntArray, *, names: bool) -> bool:
+def structure_helps_search(count: IntArray, *, names: bool) -> bool:
     """Return whether few features would cost less than the dense algebra that a search ends with."""
     return not names and _structure_is_cheaper(count, FEWER_FEATURES)
 
 
 def affords_common_noise(count: IntArray) -> bool:
-    """Return whether dense algebra, which alone knows noise that alternatives share, is quick enough."""
+    """Return whether dense algebra, the only one that represents shared noise, is quick enough."""
     return _dense_cost(count) <= _DENSE
 
 
@@ -172,28 +173,28 @@ def affords_blocks(shape: tuple[int, ...]) -> bool:
     return bool(shape[-1] * float(shape[-2]) ** 3 <= _DENSE)
 
 
-def followed(shape: tuple[int, ...]) -> int:
-    """Return how many alternatives of a large table [..., alternative, context] are followed exactly."""
+def n_followed(shape: tuple[int, ...]) -> int:
+    """Return how many alternatives of a large table [..., alternative, context] are kept exactly."""
     return int(np.clip(_CELLS // shape[-1], _FEWEST_FOLLOWED, _MOST_FOLLOWED))
 
 
 def one_by_one(shape: tuple[int, ...]) -> bool:
-    """Return whether tables [..., alternative, context] are so tall that studies are not worked out at once.
+    """Return whether tables [..., alternative, context] are so tall that studies are computed one by one.
 
     What is left out of a tall table, for speed, depends on what was observed in its study.
     """
-    return shape[-2] >= 2 * followed(shape)
+    return shape[-2] >= 2 * n_followed(shape)
 
 
 def follows_all(shape: tuple[int, ...]) -> bool:
-    """Return whether a table [..., alternative, context] is small enough to follow all cells in any case."""
-    return shape[-2] <= 2 * followed(shape)
+    """Return whether a table [..., alternative, context] is small enough to keep all cells exactly."""
+    return shape[-2] <= 2 * n_followed(shape)
 
 
 def too_large(count: IntArray, *, names: bool = False) -> bool:
-    """Return whether a table [..., alternative, context] has too many cells to follow all of them.
+    """Return whether a table [..., alternative, context] has too many cells to keep all of them exactly.
 
-    Where many are observed, structure follows all, unless its covariances of every alternative are too many.
+    Where many cells are observed, structure keeps all, unless it would need too many covariances.
     """
     if follows_all(count.shape) or not np.all(count.any(axis=(-2, -1))):
         return False

@@ -51,7 +51,7 @@ _HALF = 0.5  # an event: what Jeffreys' prior of a rate is worth
 class PairNoise(NamedTuple):
     """What the data say of the noise of studies [...]; tables are [..., alternative, context]."""
 
-    variance: Array  # of one observation; over its average where the level is not known
+    variance: Array  # of one replication; over its average where the level is not known
     known: BoolArray  # [...]: whether the level is known too, so that nothing is left to learn
     unseen: Array  # the share of the variance that no replication has shown
     fewer: Array  # [...]: by how much skewness divides degrees of freedom
@@ -256,7 +256,7 @@ def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative
     """Return the noise variance of every pair over the average, [..., alternative, context].
 
     A pair of which nothing is known inherits a_k b_c; where that is all pairs all are 1. The average over all
-    observations of the study, or over those of each alternative, is 1 (but for the floor).
+    replications of the study, or over those of each alternative, is 1 (but for the floor).
 
     ``missed`` is E(Ȳ − f)² under a belief, [..., alternative, context]. Without it a pair's N replications
     tell by their scatter about their own mean, N − 1 degrees of freedom. With it they tell by their scatter
@@ -569,7 +569,7 @@ def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few |
 
 
 def observed_once(tally: Tally) -> BoolArray:
-    """Return which pairs have one observation where others tell its noise, [..., alternative, context].
+    """Return which pairs have one replication where others tell its noise, [..., alternative, context].
 
     There are none in tables of fewer than a thousand pairs, nor where fewer than 30 degrees of freedom tell.
     """
@@ -600,7 +600,7 @@ def largest_excess(tally: Tally, chance: float) -> Array:
 def clearly_beaten(tally: Tally, excluded: BoolArray | None = None) -> BoolArray:
     """Return which pairs `observed_once` cannot be the best, [..., alternative, context].
 
-    They need no second observation. With r the `largest_excess` of an observation, (k, c) is beaten if
+    They need no second replication. With r the `largest_excess` of a replication, (k, c) is beaten if
     Ȳ_k + r < Ȳ_j − r/√N_j for a j that is not ``excluded``. F_k is above Ȳ_k + r, and F_j below
     Ȳ_j − r/√N_j, with the same small chance. Bonferroni adds them up: with a chance of at most 0.01 the best
     pair of any context is wrongly called beaten.
@@ -634,11 +634,11 @@ _UNDERFLOW = 1e-290  # what lies below has underflowed: a quotient by it would o
 def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
     """Return v = W / (N − 1) of every pair, always positive, [..., alternative, context].
 
-    A pair whose observations agree gets a share of the pooled variance ΣW / Σ(N − 1) of the study, the
+    A pair whose replications agree gets a share of the pooled variance ΣW / Σ(N − 1) of the study, the
     smaller the longer they agree (`_quiet`): that values differ may be rare. Of a rate v is p(1 − p) with
     p = (successes + ½)/(N + 1). Where no pair varies, v is (1e-12 times the range of the sample means)², and
     1 where these are all equal, too. It moves with the unit and not with a shift. Every pair must have two
-    observations, but for those ``excluded``, which get a stand-in, and those `observed_once`: their variance
+    replications, but for those ``excluded``, which get a stand-in, and those `observed_once`: their variance
     is what the normal distribution needs to reach as far as they do with a chance of 0.05.
     """
     few = tally.count < 2
@@ -649,7 +649,7 @@ def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
         where = f" of run {tuple(run)}" if run else ""
         raise TooFewDataError(
             f"the pair of alternative {k} and context {c} (by position){where} has {tally.count[*run, k, c]} "
-            "observation(s); a sample variance needs 2 of every pair. "
+            "replication(s); a sample variance needs 2 of every pair. "
             "Start with initial=2 or more, and tell those values first."
         )
     check_spread(tally)

@@ -1,4 +1,4 @@
-"""What no other alternative beats in everything: which goals count, and which alternatives are left."""
+"""Pareto: which goals count, and which alternatives no other one beats in all of them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from argbest.core.arrays import Array, BoolArray
 from argbest.core.goals import Goal, Limit, Sum, quoted, read_goal
 from argbest.errors import InputError
 
-_APART = re.compile(r",(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # a comma that is not between backquotes
+_SEPARATOR = re.compile(r",(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # a comma that is not between backquotes
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ class Pareto:
                 + (f"one, {quoted(responses[0])!r}. " if responses else "one number without a name. ")
                 + "Let the simulator return a dict of several, such as {'cost': ..., 'wait': ...}."
             )
-        found = tuple(read_goal(each, responses) for each in self.of) or _said(aim, limits, responses)
+        found = tuple(read_goal(each, responses) for each in self.of) or _goals_of_study(
+            aim, limits, responses
+        )
         missing = next((each for each in found if each.sum is None), None)
         if missing is not None:
             raise InputError(f"'{self}': the goal '{missing}' names no response. {_example(responses)}")
@@ -80,11 +82,11 @@ def read_pareto(given: object) -> Pareto | None:
     name, _, rest = given.partition(":")
     if name.strip() != Pareto.name:
         return None
-    return Pareto(tuple(_APART.split(rest)) if rest.strip() else ())
+    return Pareto(tuple(_SEPARATOR.split(rest)) if rest.strip() else ())
 
 
 def refuse_pareto(given: object) -> None:
-    """Refuse it where a question is expected that policies can decide for."""
+    """Refuse "pareto" where a question is expected that policies can decide for."""
     found = read_pareto(given)
     if found is not None:
         raise InputError(
@@ -96,14 +98,15 @@ def refuse_pareto(given: object) -> None:
 def non_dominated(outcomes: Array, ruled_out: BoolArray | None = None) -> BoolArray:
     """Return which alternatives are non-dominated, [..., alternative, context].
 
-    ``outcomes`` [..., outcome, alternative, context] count so that larger is better. Of equal ones none
-    dominates the other. Alternatives that are ``ruled_out`` [alternative, context] neither dominate nor stay.
+    ``outcomes`` [..., outcome, alternative, context] count so that larger is better. Equal alternatives do
+    not dominate each other. Those ``ruled_out`` [alternative, context] neither dominate nor count as
+    non-dominated.
     """
     stays = np.ones((*outcomes.shape[:-3], *outcomes.shape[-2:]), bool)
     if ruled_out is not None:
         stays &= ~ruled_out
-    # What dominates an alternative also beats all that this one dominates. So alternatives that are dominated
-    # already can be left, and good ones come first to make that early.
+    # An alternative that dominates another also dominates all that the other one does. So those that are
+    # dominated already can be skipped, and good ones come first, so that many are skipped.
     lead = tuple(range(outcomes.ndim - 3))
     middle = outcomes.mean(axis=lead)  # [outcome, alternative, context]
     rank = np.argsort(np.argsort(-middle, axis=-2), axis=-2).sum(axis=(0, 2))
@@ -117,8 +120,8 @@ def non_dominated(outcomes: Array, ruled_out: BoolArray | None = None) -> BoolAr
     return stays
 
 
-def _said(aim: Goal, limits: Iterable[Limit], responses: tuple[str, ...]) -> tuple[Goal, ...]:
-    """Return a goal for every response, by what the goal and the limits of the study say of it."""
+def _goals_of_study(aim: Goal, limits: Iterable[Limit], responses: tuple[str, ...]) -> tuple[Goal, ...]:
+    """Return a goal for every response, from the signs that the goal and the limits of the study give it."""
     senses: dict[str, set[str]] = {name: set() for name in responses}
     for total, upwards in [
         (aim.sum, aim.sense == "max"),

@@ -1,4 +1,4 @@
-"""Replications by their numbers, where alternatives share random numbers, and what one more tells."""
+"""Replications with their numbers, and what one more says where alternatives share random numbers."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,11 +16,11 @@ _FIRST_CAPACITY = 16  # rows that a store makes room for at first
 
 @dataclass(frozen=True)
 class Replications:
-    """Values [..., i] by alternative, context and number, as one value: nothing is added to them later.
+    """Values [..., i] with their alternative, context and number; a frozen value.
 
     The i-th value of the n-th run of a pair has the number n + i `PLACE`: most runs give one, at place 0. In
-    a context replications of equal number share random numbers where ``shared`` says so. A number below 0
-    says that the value is the mean of several that nobody told one by one. Studies side by side may hold
+    a context, replications of equal number share random numbers where ``shared`` says so. A number below 0
+    says that the value is the mean of several that were not told one by one. Studies side by side may have
     different numbers of values: those with fewer are filled up with alternative −1.
     """
 
@@ -69,13 +69,13 @@ class Replications:
         return Replications(k, c, numbers, values, shared)
 
     def moved(self, shift: Array, spread: Array) -> "Replications":
-        """Return (value − shift) / spread, both [...]."""
+        """Return the replications with (value − shift) / spread as values; shift and spread are [...]."""
         return replace(self, value=(self.value - shift[..., None]) / spread[..., None])
 
     def of(self, context: AnyArray, number: AnyArray) -> BoolArray:
-        """Return [..., i] which values are this replication of this context, both [...]."""
-        there = (self.context == context[..., None]) & (self.number == number[..., None])
-        return np.asarray(there & (self.alternative >= 0))
+        """Return [..., i] whether a value has this context and this number, both [...]."""
+        same = (self.context == context[..., None]) & (self.number == number[..., None])
+        return np.asarray(same & (self.alternative >= 0))
 
 
 def _lengthened(part: AnyArray, one: AnyArray | bool) -> AnyArray:
@@ -89,9 +89,8 @@ def _lengthened(part: AnyArray, one: AnyArray | bool) -> AnyArray:
 class ReplicationStore:
     """All values told in one study, or in studies side by side: the only place where they are kept.
 
-    Rows [..., row] are only ever added, so whoever holds the first n of them may keep them as they are. A
-    value has one number per response; tallies, values in order and tables for people are made from these
-    rows.
+    Rows [..., row] are only ever added, so that a view of the first n stays valid. A value has one number per
+    response; tallies, values in order and frames are made from these rows.
     """
 
     def __init__(self, lead: tuple[int, ...] = (), *, common: bool = False, n_responses: int = 1) -> None:
@@ -107,7 +106,7 @@ class ReplicationStore:
         return self._n
 
     def respond(self, n_responses: int) -> None:
-        """Keep so many numbers per value from now on; there is none yet."""
+        """Set how many numbers a value has; there must be no value yet."""
         if self._n:
             raise ValueError("the number of responses cannot change once values are told")
         self._values = np.zeros((n_responses, *self._values.shape[1:]))
@@ -149,7 +148,7 @@ class ReplicationStore:
         self._n = end
 
     def so_far(self, value: Array | None = None) -> Replications:
-        """Return all rows of now, each with its first response or with another ``value`` [..., row]."""
+        """Return all rows told so far, each with its first response or with another ``value`` [..., row]."""
         n = self._n
         return Replications(
             self._alternative[..., :n], self._context[..., :n], self._number[..., :n],
@@ -172,7 +171,7 @@ class ReplicationStore:
 
 
 class WeighedColumn:
-    """Σ weight · response of every row of a store: worked out once per row, when somebody first looks."""
+    """Σ weight · response of every row of a store, computed once per row, when it is first needed."""
 
     def __init__(self, store: ReplicationStore, weights: tuple[float, ...]) -> None:
         self._store, self._weights = store, np.array(weights)
@@ -200,7 +199,7 @@ class WeighedColumn:
 
 
 def none(lead: tuple[int, ...] = (), *, common: bool = True) -> Replications:
-    """Return the replications of studies that have none yet; without ``common`` random numbers none share."""
+    """Return the replications of studies that have none yet, with ``common`` random numbers or without."""
     return ReplicationStore(lead, common=common).so_far()
 
 
@@ -219,7 +218,7 @@ def following(shown: Replications, shape: tuple[int, ...]) -> IntArray:
     return table
 
 
-_LARGEST_TABLE = 1 << 22  # numbers: where that of all next contrasts would be larger it is not worked out
+_LARGEST_TABLE = 1 << 22  # numbers: a larger table of all next contrasts is not made
 
 
 class Contrast(NamedTuple):
@@ -242,33 +241,33 @@ class NextContrasts(NamedTuple):
     noise: Array  # [..., alternative, context]: variance
 
 
-class NextSamples(NamedTuple):
-    """What a sample of every cell would observe, as `NextContrasts` but by context, and its variance."""
+class NextReplications(NamedTuple):
+    """What the next replication of every cell observes, as `NextContrasts` by context, and its variance."""
 
     share: Array  # [..., context, g, alternative]
     shown: Array  # [..., context, alternative, g]
     var: Array  # [..., alternative, context]: noise included
 
     @classmethod
-    def of(cls, ahead: NextContrasts, var: Array) -> "NextSamples":
-        """Return the samples in the layout that products of matrices are quick in."""
+    def of(cls, ahead: NextContrasts, var: Array) -> "NextReplications":
+        """Return them in the layout in which products of matrices are quick."""
         share, shown = ahead.share.swapaxes(-1, -3).swapaxes(-1, -2), ahead.shown.swapaxes(-1, -3)
         return cls(np.ascontiguousarray(share), np.ascontiguousarray(shown), var)
 
-    def among(self, contexts: slice) -> "NextSamples":
-        """Return the samples of some contexts."""
-        return NextSamples(
+    def among(self, contexts: slice) -> "NextReplications":
+        """Return those of some contexts."""
+        return NextReplications(
             self.share[..., contexts, :, :], self.shown[..., contexts, :, :], self.var[..., contexts]
         )
 
     def covariances(self, rows: Array) -> Array:
-        """Return those with every sample, [..., c, m, k], from those with every cell, [..., m, k, c]."""
+        """Return covariances with them, [..., c, m, k], from those with every cell, [..., m, k, c]."""
         by_context = np.ascontiguousarray(rows.swapaxes(-1, -3).swapaxes(-1, -2))
         by_context -= (by_context @ self.shown) @ self.share
         return by_context
 
 
-class Coming(NamedTuple):
+class PendingObservations(NamedTuple):
     """What m trials under way in one study will observe: Σ_j weight_j f_j of their contexts, with noise."""
 
     alternative: IntArray  # [m, j]
@@ -277,10 +276,11 @@ class Coming(NamedTuple):
     noise: Array  # [m, m]: covariance
     shocks: "Shocks | None"  # once they have come out as expected
 
-    def merged(self) -> "Coming":
+    def merged(self) -> "PendingObservations":
         """Return the best estimates of what is observed: one for all trials that observe the same sum.
 
-        Their noise is (Aᵀ N⁻¹ A)⁻¹ with A_ig = 1 where the i-th observes the g-th: nothing told is lost.
+        Their noise is (Aᵀ N⁻¹ A)⁻¹ with A_ig = 1 where the i-th trial observes the g-th sum: no information
+        is lost.
         """
         known: dict[tuple[int, bytes, bytes], int] = {}
         sums = zip(self.context.tolist(), map(bytes, self.alternative), map(bytes, self.weight), strict=True)
@@ -291,7 +291,7 @@ class Coming(NamedTuple):
         solve_in_place(np.linalg.cholesky(self.noise), half)
         first = np.unique(which, return_index=True)[1]
         parts = self.alternative[first], self.context[first], self.weight[first]
-        return Coming(*parts, np.linalg.inv(half.T @ half), self.shocks)
+        return PendingObservations(*parts, np.linalg.inv(half.T @ half), self.shocks)
 
     def rows(self, belief: Any) -> Array:
         """Return L⁻¹ Cov(·, f), [m, alternative, context], LLᵀ being the variance of what they observe.
@@ -304,14 +304,14 @@ class Coming(NamedTuple):
         return cov
 
 
-def coming(pending: IntArray, belief: Any) -> Coming:
+def pending_observations(pending: IntArray, belief: Any) -> PendingObservations:
     """Return what the trials under way [alternative, context] will observe."""
     shared: Shocks | None = belief.shocks
     if shared is not None:
-        return shared.coming(pending, belief.mean)
+        return shared.pending_observations(pending, belief.mean)
     there = np.nonzero(pending)
     noise = np.diag(belief.noise[there] / pending[there])
-    return Coming(there[0][:, None], there[1], np.ones((len(noise), 1)), noise, None)
+    return PendingObservations(there[0][:, None], there[1], np.ones((len(noise), 1)), noise, None)
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,7 @@ class Shocks:
     """The replications told, by number, and the noise they share."""
 
     told: Replications  # when the belief was made: many, and never copied
-    since: Replications  # those that the belief has taken in later: few
+    since: Replications  # those that the belief was updated with later: few
     noise: Array  # [..., alternative, context]: s²
     correlation: Array  # [..., context]: ρ
     following: IntArray  # [..., alternative, context]: the next number of every cell
@@ -332,7 +332,7 @@ class Shocks:
     def taken(
         self, decision: Decision, number: AnyArray, value: AnyArray, told: AnyArray | bool = True
     ) -> "Shocks":
-        """Return these with one more replication shown, in the studies of which one was ``told`` [...]."""
+        """Return these with one more replication, in the studies [...] where one was ``told``."""
         table, where = self.following.copy(), cell(decision, self.following.shape)
         table[where] = np.maximum(table[where], np.where(told, after(number), 0))
         since = self.since.add(decision, np.where(told, number, -1), value)
@@ -355,10 +355,10 @@ class Shocks:
         shown = own * share * (value / sd).sum(axis=-1)  # 0 where absent
         return Contrast(*_listed(weight), noise, shown)
 
-    def coming(self, pending: IntArray, mean: Array) -> Coming:
+    def pending_observations(self, pending: IntArray, mean: Array) -> PendingObservations:
         """Return the contrasts of trials under way in one study with what is shown, all at once.
 
-        Given that, replications of equal number share noise: s_i s_j (1−ρ) g.
+        Given what is shown, pending replications of equal number share the noise s_i s_j (1−ρ) g.
         """
         n = pending[pending > 0]
         k, c = (np.repeat(part, n) for part in np.nonzero(pending))
@@ -380,7 +380,7 @@ class Shocks:
         since = Replications(*(np.concatenate(both) for both in every))
         later = replace(self, since=since, following=self.following + pending)
         alternative, weight = _listed(weight)
-        return Coming(alternative, c, weight, noise, later).merged()
+        return PendingObservations(alternative, c, weight, noise, later).merged()
 
     @cached_property
     def next_contrasts(self) -> NextContrasts | None:

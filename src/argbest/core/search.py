@@ -17,10 +17,10 @@ from argbest.core.cholesky import compiled, eliminate, inlined
 Build: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # `compiled` or `in_python`
 CONVERGED, STEP_LIMIT, STALLED, FOUND = 0, 1, 2, 3
 MAX_STEPS = 200
-TOLERANCE = 1e-11  # the gain in log posterior (nats) that a further step still promises
+TOLERANCE = 1e-11  # the search ends when a further step promises less log posterior (nats)
 LONGEST_STEP = 2.0  # in logarithms: no parameter changes by more than a factor e² at once
-RULE = 5  # numbers that say what is known of a parameter: its prior, and the bounds
-NEAR = 0.2  # in logarithms: so near to a better point a climb would end where that one did
+RULE = 5  # numbers per parameter: its prior, and the bounds
+NEAR = 0.2  # in logarithms: a climb so near to a better point would end where that one did
 
 
 class SearchResult(NamedTuple):
@@ -34,7 +34,7 @@ class SearchResult(NamedTuple):
 
 
 def in_python(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function as Python runs it: any signal is heard between two evaluations of an objective."""
+    """Return a function uncompiled, so that Ctrl-C is heard between two evaluations of an objective."""
     plain: Callable[..., Any] = getattr(function, "py_func", function)
     return plain
 
@@ -84,9 +84,9 @@ def search_for(log_posterior: Callable[..., Any], build: Build = compiled) -> Ca
 
 
 def _climb(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any]:
-    """Return the search from one start; it is given up near a better point that another has reached."""
+    """Return the search from one start; it ends early near a better point that another start has reached."""
     direction, line_search = _step(build), _line_search(log_posterior, build)
-    flatten, bend, near = (_leaf(build)(function) for function in (_flatten, _bend, _near))
+    reset, update, near = (_leaf(build)(function) for function in (_reset_hessian, _update_hessian, _near))
 
     @build
     def maximise(theta, code, data, rules, spare, steps, gradient, hessian, best, known):  # type: ignore[no-untyped-def]
@@ -97,7 +97,7 @@ def _climb(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any
         value, constant, doubt = log_posterior(theta, code, data, rules, gradient)
         fresh = np.isnan(hessian[0, 0])
         if fresh:
-            flatten(hessian, spare)
+            reset(hessian, spare)
         for _ in range(steps):
             gain = direction(hessian, gradient, low, high, theta, step)
             if gain <= TOLERANCE * (1.0 + 1e-3 * abs(value)) or (value <= best and near(theta, known)):
@@ -108,7 +108,7 @@ def _climb(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any
             if outcome != FOUND:
                 if fresh or gain <= doubt:
                     return value, constant, doubt, outcome
-                flatten(hessian, spare)  # what was learned may mislead: try the slope alone
+                reset(hessian, spare)  # what was learned may mislead: try the slope alone
                 fresh = True
                 continue
             fresh = False
@@ -117,7 +117,7 @@ def _climb(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any
                 theta[i] = trial[i]
                 trial[i] = gradient[i] - trial_gradient[i]
                 gradient[i] = trial_gradient[i]
-            bend(hessian, step, trial)
+            update(hessian, step, trial)
             value, constant, doubt = reached, new_constant, new_doubt
         return value, constant, doubt, STEP_LIMIT
 
@@ -159,7 +159,7 @@ def _step(build: Build) -> Callable[..., Any]:
 
 
 def _line_search(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any]:
-    """Return what goes along a step until it finds a better point."""
+    """Return the search along a step for a better point."""
 
     @build
     def line_search(theta, step, value, doubt, gradient, code, data, rules, trial, trial_gradient):  # type: ignore[no-untyped-def]
@@ -185,15 +185,15 @@ def _line_search(log_posterior: Callable[..., Any], build: Build) -> Callable[..
 
 
 def _near(theta, known):  # type: ignore[no-untyped-def]
-    """Return whether no parameter differs by much; of nothing known (NaN) all do."""
+    """Return whether no parameter differs by much; False where nothing is known (NaN)."""
     n_near = 0
     for i in range(theta.size):
         n_near += abs(theta[i] - known[i]) < NEAR
     return n_near == theta.size
 
 
-def _flatten(hessian, spare):  # type: ignore[no-untyped-def]
-    """Fill the Hessian of −f that is assumed before any is learned."""
+def _reset_hessian(hessian, spare):  # type: ignore[no-untyped-def]
+    """Fill the Hessian of −f with the one that is assumed before anything is learned."""
     p = hessian.shape[0]
     for i in range(p):
         for j in range(p):
@@ -201,7 +201,7 @@ def _flatten(hessian, spare):  # type: ignore[no-untyped-def]
     hessian[p - 1, p - 1] += 0.5 * spare
 
 
-def _bend(hessian, move, change):  # type: ignore[no-untyped-def]
+def _update_hessian(hessian, move, change):  # type: ignore[no-untyped-def]
     """Update the Hessian of −f by BFGS, damped after Powell so that it stays positive definite."""
     p = move.size
     product = np.zeros(p)

@@ -27,13 +27,13 @@ _FEWEST_CELLS = 32  # from which these variances are worked out in any case
 
 
 class Data(NamedTuple):
-    """What the posterior of a study follows from; arrays [..., alternative, context], ``shift`` [...]."""
+    """What a posterior is computed from; arrays [..., alternative, context], ``shift`` [...]."""
 
     tally: Tally
     noise: Array
     shift: Array  # near the rewards: residuals from it keep their digits
     correlation: Array | None = None  # [..., context]: of replications of equal number; None: there is none
-    wanted: int | None = None  # so many contexts, the first, are asked about; None: all
+    wanted: int | None = None  # how many contexts, the first ones, are asked about; None: all
 
     def study(self, index: tuple[int, ...]) -> "Data":
         """Return the data of one of several studies."""
@@ -56,7 +56,7 @@ class Data(NamedTuple):
         """What later replications share with those told; None where they share nothing."""
         if self.tally.common is None or self.correlation is None or not self.shares_noise:
             return None
-        ahead = np.maximum(self.correlation, 0.0)  # what goes against each other is not shared any more
+        ahead = np.maximum(self.correlation, 0.0)  # where it is negative, seeds are not shared any more
         ahead = ahead[..., : self.wanted]
         return shocks(self.tally.common, self.noise_wanted, ahead) if ahead.any() else None
 
@@ -106,10 +106,10 @@ def halving(data: Data, variance: Array) -> RootOfPrecision:
     )
 
 
-class Seen(NamedTuple):
+class ObservedCells(NamedTuple):
     """What was observed in one study: the cells, their means less the shift, and the variances of these.
 
-    Where alternatives share noise that is not all: then it is the ``data`` that tell, and these are theirs.
+    Where alternatives share noise that is not all the information: then ``data`` has it.
     """
 
     alternative: IntArray  # [cell]
@@ -119,30 +119,32 @@ class Seen(NamedTuple):
     shift: float
     data: Data | None = None  # of noise that alternatives share; None where they share none
 
-    def add(self, k: int, c: int, value: float, noise: float, n: float = 1.0, number: int = -1) -> "Seen":
-        """Return all that was observed, and the mean of n more replications, of variance ``noise``.
+    def add(
+        self, k: int, c: int, value: float, noise: float, n: float = 1.0, number: int = -1
+    ) -> "ObservedCells":
+        """Return this with the mean of n more replications, which has the variance ``noise``.
 
-        A ``number`` says which replication it was: others may share its noise.
+        A ``number`` says which replication it was, because others may share its noise.
         """
         if self.data is None:
             where = np.append(self.alternative, k), np.append(self.context, c)
             values = np.append(self.value, value - self.shift), np.append(self.noise, noise)
-            return Seen(*where, *values, self.shift)
+            return ObservedCells(*where, *values, self.shift)
         decision, known = Decision(np.asarray(k), np.asarray(c)), self.data.tally
         shown = known.replications
         if number >= 0 and shown is not None:
             shown = shown.add(decision, np.asarray(number), np.asarray(value))
         later = add(known, decision, np.asarray(value), n=int(n), replications=shown)
-        return seen_of(self.data._replace(tally=later))
+        return observed_cells_of(self.data._replace(tally=later))
 
-    def some(self, order: IntArray) -> "Seen":
+    def some(self, order: IntArray) -> "ObservedCells":
         """Return what was observed at some of the cells."""
         where = self.alternative[order], self.context[order]
         if self.data is None:
-            return Seen(*where, self.value[order], self.noise[order], self.shift)
+            return ObservedCells(*where, self.value[order], self.noise[order], self.shift)
         kept = np.zeros(self.data.tally.shape, bool)
         kept[where] = True
-        return seen_of(self.data._replace(tally=_only(self.data.tally, kept)))
+        return observed_cells_of(self.data._replace(tally=_only(self.data.tally, kept)))
 
     def solved(self, prior: AdditivePrior) -> "SolvedCells":
         """Return the data under a prior."""
@@ -167,13 +169,13 @@ class SolvedCells(NamedTuple):
         return self.transposed(inside[:, None], None)[:, 0]
 
 
-def seen_of(data: Data) -> Seen:
+def observed_cells_of(data: Data) -> ObservedCells:
     """Return what one study has observed."""
     count, mean, noise = data.tally.count, data.tally.mean, data.noise
     k, c = np.nonzero(count)
     shift = float(data.shift)
     shared = data if data.shares_noise else None
-    return Seen(k, c, mean[k, c] - shift, noise[k, c] / count[k, c], shift, shared)
+    return ObservedCells(k, c, mean[k, c] - shift, noise[k, c] / count[k, c], shift, shared)
 
 
 def _only(tally: Tally, kept: BoolArray) -> Tally:
@@ -185,13 +187,13 @@ def _only(tally: Tally, kept: BoolArray) -> Tally:
     return Tally(*tables, replications=shown)
 
 
-def _root(prior: AdditivePrior, seen: Seen) -> Array:
+def _root(prior: AdditivePrior, seen: ObservedCells) -> Array:
     """Return the diagonal of D½, [cell]; no cell is known better than rounding allows (`NUGGET`)."""
     n = len(seen.noise)
     return precision_root(np.ones(n), seen.noise, np.asarray(NUGGET * n * float(prior.variance)))
 
 
-def mean_of(prior: AdditivePrior, seen: Seen, solved: SolvedCells, shape: tuple[int, ...]) -> Array:
+def mean_of(prior: AdditivePrior, seen: ObservedCells, solved: SolvedCells, shape: tuple[int, ...]) -> Array:
     """Return m + K_*o A (Y − m): sums over observed cells, by products of tables of either side."""
     weight = solved.weights
     trend, near = prior.trend[seen.context], prior.nearness[seen.context]
@@ -207,10 +209,12 @@ def mean_of(prior: AdditivePrior, seen: Seen, solved: SolvedCells, shape: tuple[
     return mean
 
 
-def variance_of(prior: AdditivePrior, seen: Seen, solved: SolvedCells, shape: tuple[int, ...]) -> Array:
-    """Return what some observed cells leave of the prior variance, at least what all would.
+def variance_of(
+    prior: AdditivePrior, seen: ObservedCells, solved: SolvedCells, shape: tuple[int, ...]
+) -> Array:
+    """Return the prior variance that some observed cells do not explain: an upper bound of the posterior's.
 
-    They are those by which the others are told best: the first pivots of the Cholesky factor.
+    These cells are the ones that explain the others best: the first pivots of the Cholesky factor.
     """
     n_cells = shape[-2] * shape[-1]
     n = min(len(seen.value), max(_FEWEST_CELLS, int(np.sqrt(_WORK / n_cells))))
@@ -231,7 +235,7 @@ def _blocks(n: int, size: int) -> Iterator[IntArray]:
     return (np.arange(start, min(start + step, n)) for start in range(0, n, step))
 
 
-def at_observed(prior: AdditivePrior, seen: Seen) -> tuple[Array, Array]:
+def at_observed(prior: AdditivePrior, seen: ObservedCells) -> tuple[Array, Array]:
     """Return mean and variance of one study at the observed cells, [cell]."""
     solved, cells = seen.solved(prior).form, (seen.alternative, seen.context)
     half = solved.half(prior.between(cells, cells))

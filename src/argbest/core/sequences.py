@@ -25,12 +25,12 @@ _MOST_STAKED = 0.75  # of the capital, on one value of a known range
 def normal_lower(values: Array, alpha: float, *, resolution: float = 0.0, exact: bool = False) -> Array:
     """Return the highest of the `normal_bounds` along each row, −inf where there is none.
 
-    A row whose values visibly are not normal has none: what fewer of them seemed to show may have been luck.
+    A row whose values are visibly not normal has none, even where its first values had a bound.
     """
-    looks = _looks(values, alpha, resolution)
-    visibly = looks.skewed & (looks.skewness < -_VISIBLE * np.sqrt(6.0 / np.maximum(looks.count, 1)))
-    withdrawn = (looks.tied | visibly)[..., -1:] & ~(looks.constant[..., -1:] & exact)
-    bounds = np.where(withdrawn, -np.inf, _bounds(looks, resolution, exact=exact))
+    stats = _running_statistics(values, alpha, resolution)
+    visibly = stats.skewed & (stats.skewness < -_VISIBLE * np.sqrt(6.0 / np.maximum(stats.count, 1)))
+    withdrawn = (stats.tied | visibly)[..., -1:] & ~(stats.constant[..., -1:] & exact)
+    bounds = np.where(withdrawn, -np.inf, _bounds(stats, resolution, exact=exact))
     return np.asarray(bounds.max(axis=-1, initial=-np.inf))
 
 
@@ -47,18 +47,18 @@ def normal_bounds(values: Array, alpha: float, *, resolution: float = 0.0, exact
     noise is never equal. With ``exact`` they are known to be free of it: in rows that are equal to their end,
     s is the resolution.
     """
-    return _bounds(_looks(values, alpha, resolution), resolution, exact=exact)
+    return _bounds(_running_statistics(values, alpha, resolution), resolution, exact=exact)
 
 
 def doubts(values: Array, alpha: float, *, resolution: float = 0.0) -> tuple[BoolArray, BoolArray]:
     """Return whether ties, and whether skewness, contradict normal values at each length, [..., n].
 
-    Ties: more than `MOST_EQUAL` of the values are the same. Normal values never are, but for their rounding.
+    Ties: more than `MOST_EQUAL` of the values are the same. Normal values never are, except by rounding.
     Skewness: the correction of `normal_bounds` exceeds `MOST_CORRECTED` of √q, so n is below a multiple of
-    γ², which at alpha = 0.05 is about 120.
+    γ², about 120 γ² at alpha = 0.05.
     """
-    looks = _looks(values, alpha, resolution)
-    return looks.tied, looks.skewed
+    stats = _running_statistics(values, alpha, resolution)
+    return stats.tied, stats.skewed
 
 
 @lru_cache(maxsize=64)
@@ -125,8 +125,8 @@ def _stakes(x: Array, alpha: float) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Looks:
-    """What the values up to each look like, [..., n]."""
+class _RunningStatistics:
+    """Statistics of the values up to each one, [..., n], and what they say of normality."""
 
     count: IntArray
     mean: Array
@@ -138,15 +138,15 @@ class _Looks:
     radius: Array  # corrected for the skewness
 
 
-def _looks(values: Array, alpha: float, resolution: float) -> _Looks:
-    """Return what the values look like, beside bounds of that alpha."""
+def _running_statistics(values: Array, alpha: float, resolution: float) -> _RunningStatistics:
+    """Return the running statistics of values, for bounds of that alpha."""
     order = np.argsort(values, axis=-1, kind="stable")  # NaN come last
-    count, mean, var, skewness = _running(values, order)
+    count, mean, var, skewness = _running_moments(values, order)
     longest, n = values.shape[-1], np.maximum(count, 1)
-    radius = np.concatenate([[np.inf], radii(_roomy(longest), alpha)])[np.minimum(count, longest)]
+    radius = np.concatenate([[np.inf], radii(_next_power_of_two(longest), alpha)])[np.minimum(count, longest)]
     finite = np.where(np.isfinite(radius), radius, 0.0)
     correction = np.maximum(-skewness, 0.0) * (2.0 * n * finite**2 + 1.0) / (6.0 * n)
-    return _Looks(
+    return _RunningStatistics(
         count,
         mean,
         var,
@@ -158,15 +158,15 @@ def _looks(values: Array, alpha: float, resolution: float) -> _Looks:
     )
 
 
-def _bounds(looks: _Looks, resolution: float, *, exact: bool) -> Array:
-    """Return the `normal_bounds` of values that look so."""
-    sound = ~(looks.tied | looks.skewed | looks.constant) & (looks.count >= FEWEST)
-    known = (sound | (looks.constant[..., -1:] & exact)) & np.isfinite(looks.radius)
-    spread = np.maximum(np.sqrt(looks.var), resolution)
-    return np.where(known, looks.mean - spread * np.where(known, looks.radius, 0.0), -np.inf)
+def _bounds(stats: _RunningStatistics, resolution: float, *, exact: bool) -> Array:
+    """Return the `normal_bounds` of values with these statistics."""
+    sound = ~(stats.tied | stats.skewed | stats.constant) & (stats.count >= FEWEST)
+    known = (sound | (stats.constant[..., -1:] & exact)) & np.isfinite(stats.radius)
+    spread = np.maximum(np.sqrt(stats.var), resolution)
+    return np.where(known, stats.mean - spread * np.where(known, stats.radius, 0.0), -np.inf)
 
 
-def _running(values: Array, order: IntArray) -> tuple[IntArray, Array, Array, Array]:
+def _running_moments(values: Array, order: IntArray) -> tuple[IntArray, Array, Array, Array]:
     """Return count, mean, variance and skewness of the values up to each, [..., n]; ``order`` sorts them."""
     seen = np.isfinite(values)
     count = np.cumsum(seen, axis=-1)
@@ -203,6 +203,6 @@ def _most_equal(values: Array, order: IntArray, resolution: float) -> IntArray:
     return np.maximum.accumulate(occurrence, axis=-1)
 
 
-def _roomy(n: int) -> int:
+def _next_power_of_two(n: int) -> int:
     """Return the next power of 2, so that few tables of radii are ever made."""
     return 1 << max(n - 1, 15).bit_length()

@@ -110,15 +110,15 @@ class Setting:
 
 
 _Belief = TypeVar("_Belief", bound=Belief)
-_FAR = 100.0  # in ranges and standard deviations of a context: no probability, loss or draw reaches so far
+_FAR = 100.0  # ranges and standard deviations of a context: too far for any probability, loss or draw
 
 
 def among_the_rest(belief: _Belief, ruled_out: BoolArray | None) -> _Belief:
     """Return the belief with the pairs ``ruled_out`` [..., alternative, context] far below all others.
 
-    So everything that follows from it, probabilities, losses, bounds, draws and what policies make of them,
-    is as if these pairs were not there, however many are left in a context. Where none is left there is
-    nothing to put them below: such a context stays as it is, and whoever answers says that it has no answer.
+    So everything that follows from it (probabilities, losses, bounds, draws, decisions of policies) is as
+    if these pairs were not there, however many are left in a context. A context in which none is left stays
+    as it is; answers then say that it has no answer.
     """
     if ruled_out is None or not ruled_out.any():
         return belief
@@ -130,3 +130,10 @@ def among_the_rest(belief: _Belief, ruled_out: BoolArray | None) -> _Belief:
     width = high - low + np.sqrt(belief.var.max(axis=-2, keepdims=True))
     width = np.where(width > 0, width, np.maximum(np.abs(low), 1.0))
     return with_mean(belief, np.where(out, low - _FAR * width, belief.mean))
+
+
+def not_lowered(belief: _Belief, said: Belief, ruled_out: BoolArray | None) -> _Belief:
+    """Return the belief with the means ``said`` of the pairs that `among_the_rest` put far below others."""
+    if ruled_out is None or not ruled_out.any() or offers(belief, SeveralOutcomes):
+        return belief  # of several outcomes only a slack is lowered
+    return with_mean(belief, np.where(ruled_out, said.mean, belief.mean))

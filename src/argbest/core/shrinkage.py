@@ -11,11 +11,11 @@ from argbest.core.integration import latin
 FIRMNESS: Array = np.exp2(np.arange(0.0, 15.0))
 _STEPS = 8
 _MANY_VARIANCES = 1024  # variances
-_NOTHING = 1e-300  # fewer degrees of freedom are none
+_NOTHING = 1e-300  # fewer degrees of freedom count as none
 
 
 class Agreement(NamedTuple):
-    """How firmly variances [..., i] agree, for every d of the grid on a first axis."""
+    """How firmly variances [..., i] agree, for every d of a grid, the first axis."""
 
     known: BoolArray  # [..., 1]: whether there is anything to learn from
     pooled: Array  # ΣW/Σν, [..., 1]; 1 where nothing is known
@@ -73,16 +73,16 @@ def drawn(
     Where `shrunk` averages over d, here d is drawn with its probability, and then
     σ_i² = (d s² + W_i) / χ²_{d + ν_i}, so that 1/E[1/σ²] is the estimate.
     """
-    found_in = agreement(squares, freedom)
-    reached = np.cumsum(found_in.weight, axis=0)  # [d, n, 1]
+    agreed = agreement(squares, freedom)
+    reached = np.cumsum(agreed.weight, axis=0)  # [d, n, 1]
     pick = np.sum(reached[:-1] <= latin(generator, (len(squares), 1)), axis=0)
-    scale = np.take_along_axis(found_in.prior, pick[None], axis=0)[0]
+    scale = np.take_along_axis(agreed.prior, pick[None], axis=0)[0]
     half = 0.5 * (FIRMNESS[pick] + freedom)
     uniform, found = latin(generator, squares.shape), np.ones(squares.shape)
     some = slice(None) if everywhere else np.flatnonzero(freedom > 0)
-    ratio = (squares / found_in.pooled)[:, some]
+    ratio = (squares / agreed.pooled)[:, some]
     found[:, some] = (scale + ratio) / (2.0 * gammaincinv(half[:, some], uniform[:, some]))
-    return np.where(found_in.known, found, 1.0)
+    return np.where(agreed.known, found, 1.0)
 
 
 def _likeliest_scale(ratio: Array, freedom: Array, firm: Array) -> Array:

@@ -1,21 +1,21 @@
-"""The square-root form: what data say of cells with a normal prior, by a matrix that needs no jitter.
+"""The square-root form: posteriors and evidences of cells with a normal prior, by a matrix without jitter.
 
-The prior of n cells has the covariance K. N observations of a cell with noise of variance σ² have the mean
+The prior of n cells has the covariance K. N replications of a cell with noise of variance σ² have the mean
 Ȳ; the precision of these means is D = diag(N/σ²). Then
 
     B = I + D½ K D½ = L Lᵀ,   A = D½ B⁻¹ D½.
 
-A is (K + D⁻¹)⁻¹ of the observed cells; a cell without observations has rows of zeros and needs no special
+A is (K + D⁻¹)⁻¹ of the observed cells; a cell without replications has rows of zeros and needs no special
 care. No eigenvalue of B is below 1, so Cholesky's factor L always exists. About a known mean m
 
     mean m + K A (Ȳ − m),   covariance K − K A K = K − wᵀw with w = L⁻¹ D½ K,
     log evidence −½ [Σ N log 2πσ² + log|B| + Σ W/σ² + (Ȳ − m)ᵀ A (Ȳ − m)],
 
-W being the squared deviations of the observations of a cell from their mean. Where alternatives share noise
+W being the squared deviations of the replications of a cell from their mean. Where alternatives share noise
 D has blocks, and D½ is R S⁻¹ (`argbest.core.common_noise`).
 
-Every posterior and every evidence in this package is worked out in this form. Here it stands twice, in NumPy
-and in the loops that Numba compiles (`argbest.core.evidence`).
+Every posterior and every evidence in this package is computed in this form. It is written here twice: in
+NumPy, and in loops for Numba to compile (`argbest.core.evidence`).
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ import numpy as np
 from argbest.core.arrays import AnyArray, Array, cholesky, dtrsm, solve_triangular
 
 _LOADED = 2**15  # numbers: with so few NumPy is quick enough, and loading SciPy takes longer than a decision
-_ROWS = 20  # of a triangle inverted at once: NumPy knows no triangular solver, and its own is for any matrix
+_ROWS = 20  # of a triangle that are inverted at once: NumPy has no solver for triangles
 _TRIANGULAR = 32  # rows from which a call of LAPACK's triangular solver for each of many matrices pays
 _BY_SCIPY = 256  # rows from which SciPy's Cholesky factor takes half of the time of NumPy's
 
@@ -53,7 +53,7 @@ def by_diagonal(root: Array) -> Halve:
 
 
 class SquareRootForm(NamedTuple):
-    """The observed cells of one study, which lie about a constant of which nothing else is known."""
+    """The observed cells of one study, which lie about an unknown constant."""
 
     halve: Halve
     bracket: Array  # B
@@ -128,7 +128,7 @@ def solve_each(lower: Array, right: Array) -> Array:
 
 
 def solve_in_place(lower: AnyArray, right: Array) -> None:
-    """Put L⁻¹ R in the place of R, contiguous rows [n, m]; L is a lower triangle [n, n]."""
+    """Replace R, contiguous rows [n, m], by L⁻¹ R; L is a lower triangle [n, n]."""
     if lower.size + right.size > _LOADED:
         dtrsm(1.0, lower, right.T, side=1, lower=1, trans_a=1, overwrite_b=1)  # Xᵀ Lᵀ = Rᵀ
         return
@@ -142,14 +142,14 @@ def solve_in_place(lower: AnyArray, right: Array) -> None:
 
 
 def halve_both_sides(matrix: Any, root: Any) -> None:
-    """Put D½ K D½ in the place of K [n, n], from the diagonal of D½ [n or more]."""
+    """Replace K [n, n] by D½ K D½, from the diagonal of D½ [n or more]."""
     for i in range(matrix.shape[0]):
         for j in range(i, matrix.shape[0]):
             matrix[i, j] *= root[i] * root[j]
 
 
 def add_identity(matrix: Any) -> Any:
-    """Put B in the place of D½ K D½ and return its largest entry, which stands on the diagonal."""
+    """Replace D½ K D½ by B, and return its largest entry, which is on the diagonal."""
     largest = 0.0
     for i in range(matrix.shape[0]):
         matrix[i, i] += 1.0

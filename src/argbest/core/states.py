@@ -1,4 +1,4 @@
-"""How a context stands: sure, equal or open. Everybody who says it has it from here."""
+"""The state of a context: sure, equal or open; decided here for tables, pages and stop rules alike."""
 
 import numpy as np
 
@@ -30,11 +30,12 @@ def states(best: Array, within: Array, level: float = LEVEL) -> AnyArray:
 def contenders(
     chance: Array, level: float = LEVEL, mean: Array | None = None, none: Array | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Return who is likeliest to be best, [..., rank, context], and how many reach the level together.
+    """Return the alternatives by P(best), [..., rank, context], and how many of the first reach the level.
 
-    ``chance`` is P(best) [..., alternative, context]; nobody is in question where there is no answer (NaN).
-    Of those that are equal but for rounding the larger ``mean`` is first, if means are given, then the first.
-    With limits ``none`` [..., context] is the probability that nobody keeps them, which counts beside theirs.
+    ``chance`` is P(best) [..., alternative, context]; where there is no answer (NaN) none is counted. Of
+    those that are equal but for rounding the one with the larger ``mean`` comes first, if means are given,
+    then the one with the lower index. With limits ``none`` [..., context] is the probability that no
+    alternative keeps them, which is added to theirs.
     """
     answered = np.asarray(~np.isnan(chance).all(axis=-2))
     known = np.where(answered[..., None, :], chance, 0.0)
@@ -62,17 +63,16 @@ def in_words(number: dict[str, int], delta: float, unit: str = "", level: float 
 
 
 def usual_delta(mean: Array, ruled_out: BoolArray | None = None, question: Question = BEST) -> float:
-    """Return one hundredth of what all but the mildest quarter of wrong choices lose at least.
+    """Return one hundredth of the lower quartile of what wrong choices lose; 0 if no choice can be wrong.
 
-    The ``question`` says what a wrong choice is: of `Best` a pair [alternative, context] that can be selected
-    and has not the best posterior mean of its context; it loses the difference. Delta is one hundredth of the
-    lower quartile of these losses, 0 where nothing can be chosen wrongly.
+    The ``question`` says what a wrong choice is: for `Best` a pair [alternative, context] that can be
+    selected and does not have the best posterior mean of its context; it loses the difference.
 
-    The reason: a difference does not matter if it is small beside what a choice decides. The range of all
-    means, which was taken before, does not say that. It holds what contexts have in common for all
-    alternatives, which no choice changes, and a few hopeless pairs, such as queues that are overloaded, make
-    it as large as you like. Of the lower quartile up to three quarters of all pairs may be hopeless. It is
-    taken over the whole table, so that near ties in some contexts do not make it small.
+    A difference does not matter if it is small compared with what choices decide. The range of all means
+    would be no measure of that: it contains differences between contexts, which no choice changes, and a
+    few hopeless pairs, such as overloaded queues, can make it as large as you like. The lower quartile is
+    sound while up to three quarters of all pairs are hopeless. It is taken over the whole table, so that
+    near ties in some contexts do not make it small.
     """
     loss = question.wrong_losses(mean, ruled_out)
     return _SHARE * float(np.quantile(loss, 0.25)) if len(loss) else 0.0

@@ -1,4 +1,4 @@
-"""Structure where many cells of a table are observed: features that alternatives share, blocks of their own.
+"""Structure for tables with many observed cells: features that alternatives share, and a block for each.
 
 With features Φ_i of every cell, Cov(f_i, f_j) = Φ_i Φ_jᵀ for two alternatives; within one it is exact: then
 B = K − ΦΦᵀ + noise has a block for every alternative. Features are products: Φ_k = Ψ S_k, Ψ [context, q] of
@@ -193,7 +193,7 @@ def _own(prior: AdditivePrior, left: Array, right: Array, n_trend: int) -> Array
 
 @dataclass(frozen=True)
 class Solved:
-    """What blocks of one size leave behind; A⁰ = ρ (I + ρ B ρ)⁻¹ ρ with ρ² = N/σ²."""
+    """Blocks of one size, solved: A⁰ = ρ (I + ρ B ρ)⁻¹ ρ with ρ² = N/σ²."""
 
     blocks: EquallyObserved
     root: Array  # ρ, [g, n]
@@ -253,7 +253,7 @@ def solve(
 
 
 def within(features: Features, group: EquallyObserved) -> Array:
-    """Return what features leave of the covariance of an alternative's observed cells, [g, n, n]."""
+    """Return the covariance of an alternative's observed cells that features do not carry, [g, n, n]."""
     share = features.shared[group.alternatives, None, None]
     return np.asarray(group.pairs(features.own) - share * group.pairs(features.carried))
 
@@ -271,7 +271,7 @@ def _inverse_roots(blocks: Array) -> tuple[Array, float]:
 
 def inverse_of(factor: Array) -> Array:
     """Return (L Lᵀ)⁻¹."""
-    half = np.tril(dpotri(factor, lower=1)[0]) if len(factor) else factor  # LAPACK complains of nothing
+    half = np.tril(dpotri(factor, lower=1)[0]) if len(factor) else factor  # LAPACK refuses empty matrices
     return half + np.tril(half, -1).T
 
 

@@ -1,7 +1,7 @@
 """The log evidence of the additive GP from many observed cells, with its gradient, by structure.
 
-As `argbest.core.additive_evidence`, at the cost that `argbest.core.structured` says, with LAPACK. The
-gradient is that of the covariance with features, landmarks held fixed: with G = ααᵀ + ββᵀ − A it is
+The same as `argbest.core.additive_evidence`, at the cost that `argbest.core.structured` states, with LAPACK.
+The gradient is that of the covariance with features, landmarks held fixed: with G = ααᵀ + ββᵀ − A it is
 ½ Σ_k tr(G_kk K′_kk) + ⟨P, Φ′⟩, P = (G without its blocks) Φ.
 """
 
@@ -52,7 +52,7 @@ class ObservedTable(NamedTuple):
 def prepare(
     alternatives: Coordinates | None, separation: Array, tally: Tally, noise: Array, n_sources: int = 0
 ) -> ObservedTable:
-    """Return the data of one study; rows and columns without observations play no part."""
+    """Return the data of one study, without rows and columns that have no replications."""
     seen = tally.count > 0
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
     table = np.ix_(rows, columns)
@@ -118,7 +118,7 @@ def log_value(theta: Array, code: str, data: ObservedTable, rules: Array) -> flo
 
 
 def _solution(theta: Array, kernel: str, data: ObservedTable) -> Solution | None:
-    """Return the solution at θ; None where rounding has taken all that the data say of the constant."""
+    """Return the solution at θ; None where rounding leaves no information about the constant."""
     tally, scales = data.tally, np.exp(theta[-SCALES:-2])
     root = np.sqrt(tally.count / (np.exp(theta[-1]) * data.noise))
     nugget = int((tally.count > 0).sum()) * NUGGET * float(scales.sum())

@@ -1,7 +1,7 @@
-"""Tally: count, mean and sum of squared deviations per (alternative, context); all the data can say.
+"""Tally: count, mean and sum of squared deviations per (alternative, context), all that normal data can say.
 
-Where alternatives share random numbers, or rewards are not normal, that is not all: a tally also shows the
-replications themselves, where they are known.
+Where alternatives share random numbers, or rewards are not normal, the values themselves matter, too: a tally
+also gives access to the replications, where they are known.
 """
 
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ EQUAL = 1e-12  # rewards that differ by less than this share of their size diffe
 
 @dataclass(frozen=True)
 class Tally:
-    """Sufficient statistics of normal observations, every array [..., alternative, context]."""
+    """Sufficient statistics of normal replications, every array [..., alternative, context]."""
 
     count: IntArray  # replications
     mean: Array  # their mean, 0 where nothing was observed
@@ -51,8 +51,8 @@ class Tally:
     def __getitem__(self, index: Any) -> "Tally":
         """Return the entries that an index of the arrays picks: some studies, alternatives or cells.
 
-        Only whole studies can be picked where replications are kept: see `apart`. Earlier runs are those of
-        whole studies.
+        Where replications are kept only whole studies can be picked: see `statistics_alone`. Earlier runs are
+        those of whole studies.
         """
         kept = None if self.replications is None else self.replications[index]
         count = self.count[index]
@@ -60,17 +60,17 @@ class Tally:
         return Tally(count, self.mean[index], self.m2[index], replications=kept, earlier=earlier)
 
     def copy(self) -> "Tally":
-        """Return one that shares no table with this one."""
+        """Return a tally that shares no table with this one."""
         return replace(self, count=self.count.copy(), mean=self.mean.copy(), m2=self.m2.copy())
 
     @property
     def statistics_alone(self) -> "Tally":
-        """The same observations by their statistics alone, as if no alternatives shared random numbers."""
+        """The same replications by their statistics alone, as if no alternatives shared random numbers."""
         return self if self.replications is None else replace(self, replications=None)
 
     @property
     def unshared(self) -> "Tally":
-        """The same observations, each with its value, as if no alternatives shared random numbers."""
+        """The same replications, each with its value, as if no alternatives shared random numbers."""
         if self.common is None or self.replications is None:
             return self
         return replace(self, replications=replace(self.replications, shared=None))
@@ -95,7 +95,7 @@ def check_spread(tally: Tally) -> None:
 
 
 def empty(shape: tuple[int, ...], *, common: bool = False) -> Tally:
-    """Return the tally of no observations, for alternatives that have ``common`` random numbers or not."""
+    """Return the tally of no replications, for alternatives that have ``common`` random numbers or not."""
     kept = none(shape[:-2], common=common)
     return Tally(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), replications=kept)
 
@@ -108,7 +108,7 @@ def from_observations(
     n: AnyArray | int = 1,
     m2: AnyArray | float = 0.0,
 ) -> Tally:
-    """Return the tally of a list of observations, in two passes so that nothing cancels.
+    """Return the tally of a list of replications, in two passes so that nothing cancels.
 
     ``where`` holds one index array per axis of ``shape`` [..., alternative, context]. An entry is a single
     value, or the ``mean`` of ``n`` replications with the sum of squared deviations ``m2``.
@@ -126,7 +126,7 @@ def from_observations(
 
 
 def merge(a: Tally, b: Tally) -> Tally:
-    """Return the tally of both sets of observations (Chan, Golub and LeVeque's pairwise rule)."""
+    """Return the tally of both sets of replications (Chan, Golub and LeVeque's pairwise rule)."""
     count = a.count + b.count
     share = b.count / np.maximum(count, 1)
     step = b.mean - a.mean  # an empty side has mean 0 and share 0 or 1, so the other's mean stays exact
@@ -142,9 +142,9 @@ def add(
     m2: AnyArray | float = 0.0,
     replications: Replications | None = None,
 ) -> Tally:
-    """Return the tally with n more observations of one cell per leading index.
+    """Return the tally with n more replications of one cell per leading index.
 
-    ``mean`` and ``m2`` summarise the new observations; a single value is ``n = 1, m2 = 0``. The tally shows
+    ``mean`` and ``m2`` summarise the new replications; a single value is ``n = 1, m2 = 0``. The tally shows
     the ``replications``, these included, where they are given, and otherwise those that it showed before.
     """
     where = cell(decision, tally.shape)
@@ -156,7 +156,7 @@ def add(
 
 
 def put(tally: Tally, pair: tuple[int, int], mean: float, *, n: int = 1, m2: float = 0.0) -> None:
-    """Add n more observations of one cell to the tables of one study, which nobody else may hold.
+    """Add n more replications of one cell to the tables of one study, which nobody else may hold.
 
     By the rule of `merge`, in numbers of Python: five times quicker for one cell.
     """
@@ -168,7 +168,7 @@ def put(tally: Tally, pair: tuple[int, int], mean: float, *, n: int = 1, m2: flo
 
 
 def negated(tally: Tally) -> Tally:
-    """Return the tally of the same observations with the opposite sign."""
+    """Return the tally of the same replications with the opposite sign."""
     kept = tally.replications
     kept = None if kept is None else replace(kept, value=-kept.value)
     return Tally(tally.count, -tally.mean, tally.m2, replications=kept)
@@ -188,9 +188,9 @@ class Scaling(NamedTuple):
 
 
 def standardisation(tally: Tally) -> Scaling:
-    """Return each alternative's mean and standard deviation (ddof 1) of all its observations.
+    """Return each alternative's mean and standard deviation (ddof 1) of all its replications.
 
-    With fewer than two observations, or none that differ, the standard deviation is that of the whole study;
+    With fewer than two replications, or none that differ, the standard deviation is that of the whole study;
     with none at all the mean is, too; and 1 where the whole study shows no spread.
     """
     check_spread(tally)
@@ -207,7 +207,7 @@ def standardisation(tally: Tally) -> Scaling:
 
 
 def standardisation_of_study(tally: Tally) -> Scaling:
-    """Return mean and standard deviation of all observations of a study, [..., 1]: the same for everyone."""
+    """Return mean and standard deviation of all replications of a study, [..., 1], for all alternatives."""
     flat = (*tally.shape[:-2], 1, tally.shape[-2] * tally.shape[-1])
     return standardisation(Tally(tally.count.reshape(flat), tally.mean.reshape(flat), tally.m2.reshape(flat)))
 
@@ -223,7 +223,7 @@ def standardise(tally: Tally, scaling: Scaling) -> Tally:
 
 
 def moments(tally: Tally, axes: tuple[int, ...]) -> tuple[AnyArray, Array, Array]:
-    """Return the count, mean and standard deviation of all observations along ``axes`` (kept)."""
+    """Return the count, mean and standard deviation of all replications along ``axes`` (kept)."""
     n = tally.count.sum(axis=axes, keepdims=True)
     # Around a reference cell, so that large values that lie close together keep their differences.
     origin = np.where(tally.count > 0, tally.mean, -np.inf).max(axis=axes, keepdims=True)

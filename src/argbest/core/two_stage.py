@@ -135,7 +135,7 @@ def prediction(x: Array, tally: Tally, noise: Array, at: Array) -> tuple[Array, 
     """Return mean [..., X] and sampling covariance [..., X, X] of the fitted line at coordinates ``at``.
 
     With z_x the rows at ``at``: mean z_xᵀβ, covariance z_xᵀ A diag(v/N) Aᵀ z_x', v the ``noise`` of one
-    observation, which is [..., alternative, context]. Every observed context is a design point.
+    replication, which is [..., alternative, context]. Every observed context is a design point.
     """
     observed = tally.count > 0
     weights: Array = regressors(at) @ estimator(x, observed)
@@ -146,7 +146,7 @@ def prediction(x: Array, tally: Tally, noise: Array, at: Array) -> tuple[Array, 
 
 
 def residuals(x: Array, tally: Tally, observed: BoolArray) -> tuple[Array, IntArray]:
-    """Return Σ(Y − zᵀβ)² over the observations at the observed contexts, and its degrees of freedom N − p.
+    """Return Σ(Y − zᵀβ)² over the replications at the observed contexts, and its degrees of freedom N − p.
 
     Both [..., alternative]. From the tally: Σ_j W_j + N_j (ȳ_j − z_jᵀβ)².
     """

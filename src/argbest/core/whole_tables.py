@@ -1,8 +1,8 @@
 """Joint draws of all rewards of a large table by Matheron's rule: draws from the prior, corrected by data.
 
 With g a draw from the prior, x the observed cells and ε a draw of their noise,
-g − K_·x (K_xx + N)⁻¹ (g_x + ε) has the covariance of the posterior: the draw is told what a
-sample of its own would have taught. No table of all cells against all cells is made.
+g − K_·x (K_xx + N)⁻¹ (g_x + ε) has the covariance of the posterior: the draw is corrected by
+what replications of it would have taught. No table of all cells against all cells is made.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class ConditionedOn(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """One observation that was taken in later: Σ_j weight_j f_j of a context, with noise."""
+    """A value with noise that was taken in later: of Σ_j weight_j f_j in a context."""
 
     alternative: IntArray  # [..., j]
     context: IntArray  # [...]
@@ -81,7 +81,7 @@ def by_structure(own: Array, features: Array, n: int, numbers: np.random.Generat
     return np.asarray(np.swapaxes(by_alternative, 0, 1) + shared.reshape(alone.shape))
 
 
-def told(draws: Array, past: ConditionedOn, rows: Array, numbers: np.random.Generator) -> Array:
+def corrected(draws: Array, past: ConditionedOn, rows: Array, numbers: np.random.Generator) -> Array:
     """Return draws [n, alternative, context] from the prior of one study as the data would correct them.
 
     ``rows`` [cell, alternative, context] are L⁻¹ D½ K, as the belief holds them: of fewer contexts than the
@@ -98,8 +98,8 @@ def told(draws: Array, past: ConditionedOn, rows: Array, numbers: np.random.Gene
     return np.asarray(wanted - (learned.T @ flat).reshape(wanted.shape))
 
 
-def told_later(draws: Array, seen: Observation, row: Array, numbers: np.random.Generator) -> Array:
-    """Return draws as one more observation corrects them; ``row`` [alternative, context] is what it took.
+def corrected_by_one(draws: Array, seen: Observation, row: Array, numbers: np.random.Generator) -> Array:
+    """Return draws as one more value corrects them; ``row`` [alternative, context] is what it took.
 
     The row is v / √(s + σ²), v the covariances with the observed sum and s its variance: its entry for the
     sum itself is a = s / √(s + σ²), hence s + σ² = (a/2 + √(a²/4 + σ²))².

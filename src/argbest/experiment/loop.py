@@ -14,7 +14,7 @@ from argbest.core import tally as tallies
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import SeveralOutcomes
-from argbest.core.certificate import Certificate
+from argbest.core.certificate import Certificate, averaged
 from argbest.core.decision import Decision, at
 from argbest.core.outcomes import Basis, shared_noise, with_shared_noise
 from argbest.core.question import HasLimits, InClosedForm
@@ -33,15 +33,15 @@ from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.study.learning import integrated_by_seed
 
-_Look: TypeAlias = tuple[IntArray, Array, dict[str, float]]  # selected, claimed, seconds
-_DRAWS = 512  # behind a claim that has no closed form
+_Scored: TypeAlias = tuple[IntArray, Array, dict[str, float]]  # at a checkpoint: selected, claimed, seconds
+_DRAWS = 512  # for a claim that has no closed form
 PARTS = ("decide", "refit", "certify", "simulate")
 Tick = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What R macro-replications of one contender leave behind."""
+    """What is recorded of R macro-replications of one contender."""
 
     selected: IntArray  # [checkpoint, run, context]
     claim: Array  # [checkpoint, run, context]: P(the selection is right), as certified
@@ -61,12 +61,12 @@ class _Start:
     simulate: Simulators
     policy: Policy
     model: Model[Any]
-    store: ReplicationStore  # of all values, those after the initial design too
+    store: ReplicationStore  # of all values, also of those after the initial design
     tallies: tuple[Tally, ...]  # of the initial design, of every sum of responses that is learned
     n_initial: int
 
     def tallied(self, tallies: Sequence[Tally], decision: Decision, values: Array) -> tuple[Tally, ...]:
-        """Return the tallies with one more replication of every run, which the store has already."""
+        """Return the tallies with one more replication of every run; the store has it already."""
         return _tallied(self.setting.basis, self.store, tallies, decision, values)
 
 
@@ -92,107 +92,94 @@ class _Clock:
 def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick: Tick) -> Trace:
     """Return the trace of the macro-replications of these numbers.
 
-    The order of operations is that of `Study`: take in, refit when due, look, decide. ``tick`` is called at
-    every refit and every checkpoint, before either, with the number of replications since the last call, of
-    all runs together.
+    The order of operations is that of `Study`: take in values, refit when due, score at checkpoints, decide.
+    Before every refit and every checkpoint ``tick`` is called with the number of replications since the last
+    call, of all runs together.
     """
     clock = _Clock()
     start = _start(experiment, contender, numbers, clock)
     setting, model, tallies = start.setting, start.model, start.tallies
     chosen = np.empty((2, experiment.replications, len(numbers)), np.int64)
     checkpoints = experiment.checkpoints.tolist()
-    looks: list[_Look] = []
+    scored: list[_Scored] = []
     learned: Learned | None = None
-    nothing = np.zeros(tallies[0].shape, np.int64)  # is under way
+    pending = np.zeros(tallies[0].shape, np.int64)  # no trial is under way
     own_number = np.full(len(numbers), -1)  # where alternatives share seeds, see `Simulators`
     ticked = fitted = 0
     for i in range(experiment.replications + 1):
         n, tally = start.n_initial + i, tallies[0]
         due = learned is None or schedule.due(model, experiment.refit_every, n, fitted)
-        if due or i == checkpoints[len(looks)]:
+        if due or i == checkpoints[len(scored)]:
             tick(len(numbers) * (i - ticked))
             ticked = i
         if learned is None or due:
             with clock.part("refit"):
                 learned, fitted = step.learn(model, setting, tallies, learned), n
-                late = (own_number < 0) & step.leave_shared_seeds(learned, tally)
-                own_number = np.where(late, streams.first_own_number(tally.count), own_number)
-        if i == checkpoints[len(looks)]:
-            looks.append(_look(experiment, start, tallies, learned, clock))
+                parting = (own_number < 0) & step.leave_shared_seeds(learned, tally)
+                own_number = np.where(parting, streams.first_own_number(tally.count), own_number)
+        if i == checkpoints[len(scored)]:
+            scored.append(_score(experiment, start, tallies, learned, clock))
         if i == experiment.replications:
             break
         with clock.part("decide"):
-            batch = step.decide(start.policy, learned, tally, nothing, setting, roots=start.roots, step=n)
+            batch = step.decide(start.policy, learned, tally, pending, setting, roots=start.roots, step=n)
             decision = Decision(batch.alternative[:, 0], batch.context[:, 0])
         with clock.part("simulate"):
             values = start.simulate(*decision, at(tally.count, decision), own_number)
         shared, number = own_number < 0, at(tally.count, decision)
         start.store.append(*decision, number, values, shared=shared)
         tallies = start.tallied(tallies, decision, values)
-        learned = step.take_in(learned, decision, _taken(setting.basis, values), np.where(shared, number, -1))
+        learned = step.take_in(
+            learned, decision, _for_belief(setting.basis, values), np.where(shared, number, -1)
+        )
         chosen[:, i] = decision
-    selected, claims, times = zip(*looks, strict=True)
+    selected, claims, times = zip(*scored, strict=True)
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
     return Trace(
         np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tallies[0], start.n_initial
     )
 
 
-def _look(
+def _score(
     experiment: Experiment, start: _Start, tallies: Sequence[Tally], learned: Learned, clock: _Clock
-) -> _Look:
+) -> _Scored:
     """Return what is selected now, what is claimed of it, and the time until then."""
     question = start.setting.question
+    needs_draws = offers(of_table(question), HasLimits) or (
+        experiment.certify and not offers(question, InClosedForm)
+    )
+    by_certificates = needs_draws or _averages(experiment, start)
     with clock.part("certify"):
-        if offers(of_table(question), HasLimits):
-            selected, claims = _within_limits(experiment, start, tallies, learned)
+        if by_certificates:
+            found = list(_certificates(experiment, start, tallies, learned))
+            selected = np.stack([each.choice for each in found])
         else:
             selected = learned.choice(question)
-            claims = _claim(experiment, start, tallies, learned, selected)
+        if not experiment.certify:
+            claims = np.full((len(start.roots), len(question.parts(start.setting.weights))), np.nan)
+        elif offers(question, InClosedForm) and not by_certificates:
+            claims = learned.of_all(
+                lambda group: question.good_probability(group.belief, group.among(selected))
+            )
+        else:
+            claims = np.stack([each.pcs for each in found])
     return selected, claims, clock.read()
 
 
-def _claim(
-    experiment: Experiment, start: _Start, tallies: Sequence[Tally], learned: Learned, selected: IntArray
-) -> Array:
-    """Return P(the selection is right) as the certificate of every run would say, [run, context]; or NaN."""
-    question, n_parts = start.setting.question, len(start.setting.question.parts(start.setting.weights))
-    if not experiment.certify:
-        return np.full((len(start.roots), n_parts), np.nan)
-    if not offers(question, InClosedForm):
-        return np.stack([each.pcs for each in _certificates(experiment, start, tallies, learned)])
-    claims: Array = learned.of_all(
-        lambda group: question.good_probability(group.belief, group.among(selected))
-    )
-    if experiment.integrate and offers(start.model, Integrates):
-        for r, root in enumerate(start.roots.tolist()):
-            own, known = _of_run(start, tallies, learned, r)
-            unsure = integrated_by_seed(start.model, own, start.setting, known, root)
-            if unsure is not None:
-                claims[r] = question.good_probability(together(unsure), selected[r])
-    return claims
-
-
-def _within_limits(
-    experiment: Experiment, start: _Start, tallies: Sequence[Tally], learned: Learned
-) -> tuple[IntArray, Array]:
-    """Return what loses least over joint draws of every run, and P(it is right), [run, context] each."""
-    found = list(_certificates(experiment, start, tallies, learned))
-    claims = np.stack([each.pcs for each in found])
-    return np.stack([each.choice for each in found]), (
-        claims if experiment.certify else np.full_like(claims, np.nan)
-    )
+def _averages(experiment: Experiment, start: _Start) -> bool:
+    """Return whether certificates average over hyper-parameters."""
+    return experiment.integrate and offers(start.model, Integrates)
 
 
 def _of_run(
     start: _Start, tallies: Sequence[Tally], learned: Learned, run: int
 ) -> tuple[tuple[Tally, ...], Learned]:
-    """Return the tallies of one run, and what it has learned in arrays of its own."""
-    own = tuple(tally[run] for tally in tallies)
+    """Return the tallies of one run, and what it has learned, as if it were alone."""
+    of_run = tuple(tally[run] for tally in tallies)
     params = tuple(entries(each, run) for each in learned.params)
     if (belief := learned.belief_of(run)) is not None:
-        return own, Learned.of_one(params, belief)
-    return own, step.condition(start.model, start.setting, own, params)
+        return of_run, Learned.of_one(params, belief)
+    return of_run, step.condition(start.model, start.setting, of_run, params)
 
 
 def _certificates(
@@ -201,26 +188,27 @@ def _certificates(
     """Yield the certificate of every run by joint draws of its belief, or of its mixture."""
     setting = start.setting
     for r, root in enumerate(start.roots.tolist()):
-        own, known = _of_run(start, tallies, learned, r)
-        unsure = (
-            integrated_by_seed(start.model, own, setting, known, root)
-            if experiment.integrate and offers(start.model, Integrates)
+        of_run, known = _of_run(start, tallies, learned, r)
+        integrated = (
+            integrated_by_seed(start.model, of_run, setting, known, root)
+            if _averages(experiment, start)
             else None
         )
-        shared = shared_noise(own, known.belief)
+        shared = shared_noise(of_run, known.belief)
         belief, shape = with_shared_noise(known.belief, shared), start.tallies[0].shape[-2:]
         table = (belief.layers, *shape) if offers(belief, SeveralOutcomes) else shape
         normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal((_DRAWS, *table))
-        mixture = None if unsure is None else together(unsure, shared)
+        mixture = None if integrated is None else together(integrated, shared)
         asked, seen = seen_by(setting.question, belief)
-        yield Certificate(belief, setting.weights, normals, mixture=mixture, question=asked, seen=seen)
+        chosen_by = averaged(belief, mixture)
+        yield Certificate(chosen_by, setting.weights, normals, mixture=mixture, question=asked, seen=seen)
 
 
 def rehearse(experiment: Experiment, contender: Contender) -> None:
     """Raise an InputError if the contender could not decide after its initial design.
 
-    It is shown made-up values of the first two macro-replications' initial designs, side by side as they will
-    be run, so no budget is spent.
+    It gets made-up values of the initial designs of the first two macro-replications, side by side as they
+    will be run, so no budget is spent.
     """
     roots = streams.roots(experiment.seed, np.arange(min(2, experiment.macroreps)))
     problems = experiment.problems(roots.tolist())
@@ -300,8 +288,8 @@ def _tallied(
     )
 
 
-def _taken(basis: Basis, values: Array) -> Array:
-    """Return values [response, run] as a belief takes them: [run] of one sum, [run, sum] of several."""
+def _for_belief(basis: Basis, values: Array) -> Array:
+    """Return values [response, run] as beliefs are told them: [run] of one sum, [run, sum] of several."""
     sums = basis.sums(values)
     return sums[0] if len(basis.outcomes) == 1 else np.moveaxis(sums, 0, -1)
 

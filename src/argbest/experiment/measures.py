@@ -126,7 +126,7 @@ def usual_loss(summary: pd.DataFrame) -> float:
 
 
 def _settled(replications: Array, surplus: Array) -> float:
-    """Return from where on a curve is not negative, NaN where it ends below 0."""
+    """Return after how many replications a curve stays at 0 or above; NaN if it ends below 0."""
     short = np.flatnonzero(surplus < 0)
     if not len(short):
         return float(replications[0])
@@ -158,7 +158,7 @@ def wilson(hits: Array, n: Array | int) -> tuple[Array, Array]:
 def joined(frames: dict[str, list[pd.DataFrame]], wanted: Collection[int]) -> pd.DataFrame:
     """Return the parts of all contenders in one frame, in order, with the wanted macro-replications only.
 
-    Of a macro-replication that several parts hold, the first part counts.
+    If several parts hold a macro-replication, the first of them counts.
     """
     whole, order = [], ["macroreplication", "replications"]
     for label, parts in frames.items():

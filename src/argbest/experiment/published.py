@@ -1,4 +1,4 @@
-"""Published results beside ours: numbers that were printed for problems that ship, and the runs to set there.
+"""Published results beside ours: numbers that were printed for problems that ship, and our runs for each.
 
 `published.csv` holds them: a row per problem, measure, contender and number of replications after the initial
 design, with the mean of n macro-replications and its standard error. `figure-2` are the curves behind Figure
@@ -45,10 +45,10 @@ MEASURES = {
 }
 _PROPORTIONS = ("p_all", "p_false")
 _KEYS = ["problem", "measure", "contender"]
-_LOOK_EVERY = {"figure-2": 100, "baseline": 5_000}
+_CHECKPOINT_EVERY = {"figure-2": 100, "baseline": 5_000}
 
 
-class Sample(NamedTuple):
+class MeanOfRuns(NamedTuple):
     """A mean of n macro-replications and its standard error."""
 
     value: float
@@ -56,7 +56,7 @@ class Sample(NamedTuple):
     n: int
 
 
-def gap_in_errors(first: Sample, second: Sample, *, proportion: bool) -> float:
+def gap_in_errors(first: MeanOfRuns, second: MeanOfRuns, *, proportion: bool) -> float:
     """Return the difference of two means in combined standard errors; 0 if they are equal.
 
     √(s₁² + s₂²), or of proportions √(p (1 − p) (1/n₁ + 1/n₂)) with p the share of both together. Unknown if
@@ -173,7 +173,7 @@ def _weights(table: pd.DataFrame) -> list[str]:
 def _experiment(
     source: str, problem: str, weights: str, theirs: pd.DataFrame, *, macroreps: int, seed: int
 ) -> Experiment:
-    every = _LOOK_EVERY[source]
+    every = _CHECKPOINT_EVERY[source]
     special: dict[str, Any] = {"question": CountedVotes(), "refit_every": 50} if source == "baseline" else {}
     return Experiment(
         problem,
@@ -195,8 +195,8 @@ def _rows(theirs: pd.DataFrame, found: Results) -> list[dict[str, Any]]:
     for row in theirs.to_dict("records"):
         own = summary[summary["contender"] == row["contender"]]
         at = own.loc[(own["replications"] - row["replications"]).abs().idxmin()]  # 2,000 meets 1,999
-        ours = _sample(at, row["measure"], found.macroreps)
-        published = Sample(row["value"], row["se"], row["n"])
+        ours = _our_mean(at, row["measure"], found.macroreps)
+        published = MeanOfRuns(row["value"], row["se"], row["n"])
         last = own.iloc[-1]
         rows.append(
             {key: row[key] for key in ("source", *_KEYS)}
@@ -210,11 +210,11 @@ def _rows(theirs: pd.DataFrame, found: Results) -> list[dict[str, Any]]:
     return rows
 
 
-def _sample(at: "pd.Series[Any]", measure: str, n: int) -> Sample:
+def _our_mean(at: "pd.Series[Any]", measure: str, n: int) -> MeanOfRuns:
     """Return our mean of a measure; a false choice is what is not right."""
     name = "pcs_e" if measure == "p_false" else measure
     value, se = float(at[name]), float(at[f"{name}_se"])
-    return Sample(1.0 - value if measure == "p_false" else value, se, n)
+    return MeanOfRuns(1.0 - value if measure == "p_false" else value, se, n)
 
 
 def _published_seconds(problem: str, contender: str) -> float:

@@ -177,7 +177,7 @@ class ExperimentFolder:
             yield
 
     def open(self, experiment: Experiment, command: str) -> None:
-        """Write the header; one that is there must be of the same experiment, and gets this session added."""
+        """Write the header, or add this session to the one there, which must be of the same experiment."""
         header = self._earlier()
         spec, known = experiment.plain(), header["contenders"]
         if header["sessions"]:
@@ -190,7 +190,7 @@ class ExperimentFolder:
                 )
             self._compare(f"contender {each.label!r}", known.get(each.label, each.plain()), each.plain())
         session = {"command": command, "macroreps": experiment.macroreps, "versions": versions()}
-        self._mention(header["sessions"], session)
+        self._print_other_versions(header["sessions"], session)
         models = header.get("names", {"models": {}})["models"]
         whole = {
             "experiment": spec,
@@ -265,8 +265,8 @@ class ExperimentFolder:
                 "Name another folder, or repeat the options of the first run; macroreps alone may change."
             )
 
-    def _mention(self, earlier: list[dict[str, Any]], session: dict[str, Any]) -> None:
-        """Say on standard error with which other versions the folder was last run."""
+    def _print_other_versions(self, earlier: list[dict[str, Any]], session: dict[str, Any]) -> None:
+        """Print on standard error with which other versions the folder was last run."""
         before, now = (earlier[-1] if earlier else {}).get("versions", {}), session["versions"]
         changed = [name for name in now if before.get(name, now[name]) != now[name]]
         other = [f"{name} {before[name]}, now {now[name]}" for name in changed]
@@ -300,7 +300,7 @@ def _sound(header: dict[str, Any]) -> bool:
 
 
 def _rename_samples(spec: dict[str, Any]) -> None:
-    """Give what version 0.2 calls samples in a header its name of today, in place."""
+    """Rename in place what version 0.2 calls samples in a header."""
     for old, new in _OLD_NAMES.items():
         if old in spec:
             spec[new] = spec.pop(old)

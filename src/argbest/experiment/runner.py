@@ -41,6 +41,7 @@ class Part(NamedTuple):
 
 
 Keep = Callable[[Part, pd.DataFrame], None]
+Report = Callable[[int], None]  # takes how many replications are done
 Frames = dict[str, list[pd.DataFrame]]
 
 
@@ -95,10 +96,10 @@ def run(
 def _completed(
     experiment: Experiment, folder: ExperimentFolder | None, processes: int, progress: bool | Progress
 ) -> Frames:
-    """Return the runs that are kept and all that were missing, from this process if there are no others."""
+    """Return the stored runs, and all that were missing, simulated in other processes or in this one."""
     frames = _kept(experiment, folder)
     parts = [part for each in frames for part in missing(experiment, each, folder)]
-    parts.sort(key=lambda part: part.numbers.start)  # so that all contenders get on
+    parts.sort(key=lambda part: part.numbers.start)  # so that all contenders advance alike
 
     def keep(part: Part, runs: pd.DataFrame) -> None:
         if folder is not None:
@@ -108,9 +109,9 @@ def _completed(
     total = experiment.replications * sum(len(part.numbers) for part in parts)
     with reporter(progress, max(total, 1)) as report:
         if processes and parts:
-            _together(experiment, parts, keep, report, processes)
+            _together(experiment, parts, keep, lambda done: report(done, total), processes)
         else:
-            _serially(experiment, parts, keep, report)
+            _serially(experiment, parts, keep, lambda done: report(done, total))
     return frames
 
 
@@ -151,21 +152,21 @@ def _kept(experiment: Experiment, folder: ExperimentFolder | None) -> Frames:
     return {label: [folder.read(label, part, looks) for part in folder.finished(label)] for label in labels}
 
 
-def _serially(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Progress) -> None:
-    total, done = experiment.replications * sum(len(part.numbers) for part in parts), 0
+def _serially(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Report) -> None:
+    """Run the parts one after the other in this process."""
+    done = 0
 
     def tick(replications: int) -> None:
         nonlocal done
         done += replications
-        report(done, total)
+        report(done)
 
     for part in parts:
         keep(part, run_part(experiment, part, tick))
 
 
-def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Progress, jobs: int) -> None:
+def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Report, jobs: int) -> None:
     """Run the parts in other processes; on an error or an interruption keep what is finished."""
-    total = experiment.replications * sum(len(part.numbers) for part in parts)
     context = multiprocessing.get_context("spawn")
     done, stop = context.Value("q", 0), context.Event()
     with (
@@ -174,13 +175,13 @@ def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
     ):
         waiting: dict[Future[pd.DataFrame], Part] = {}
         try:
-            with _undisturbed():  # new processes inherit it, until they are ready for an interruption
+            with _undisturbed():  # new processes inherit this, until they are ready for an interruption
                 for part in parts:
                     waiting[pool.submit(_remote, part)] = part
             while waiting:
                 wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
                 _keep_finished(waiting, keep)
-                report(done.value, total)
+                report(done.value)
         except BaseException as error:
             stop.set()
             try:
@@ -195,7 +196,7 @@ def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
 
 
 def _keep_finished(waiting: dict[Future[pd.DataFrame], Part], keep: Keep) -> None:
-    """Store the parts that are done, and take them off the list."""
+    """Store the parts that are done, and remove them from ``waiting``."""
     for future in [each for each in waiting if each.done()]:
         keep(waiting[future], future.result())
         del waiting[future]
@@ -227,7 +228,7 @@ def _prepare(experiment: Experiment, done: Any, stop: Any) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _shared.update(experiment=experiment, done=done, stop=stop)
     for contender in experiment.contenders:
-        loop.rehearse(experiment, contender)  # loads what is compiled, so that it is nobody's time
+        loop.rehearse(experiment, contender)  # loads compiled code now, so that no part is charged for it
 
 
 def _remote(part: Part) -> pd.DataFrame:

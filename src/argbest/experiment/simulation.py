@@ -50,7 +50,7 @@ class Simulators:
         return self.problems[0].responses
 
     def _checked(self, given: Any, flat: tuple[IntArray, ...]) -> Array:
-        """Return what simulators gave, [response, i], refused unless all are finite numbers."""
+        """Return the values of the simulators, [response, i]; an error unless all are finite numbers."""
         if isinstance(given, Mapping) != bool(self.responses) or (
             self.responses and set(given) != set(self.responses)
         ):
@@ -81,7 +81,7 @@ class Simulators:
 
     @cached_property
     def _many(self) -> _Many:
-        """The quickest way to simulate that these problems have."""
+        """The quickest way to simulate these problems."""
         tables = [problem.simulate for problem in self.problems]
         same = all(each is tables[0] for each in tables)
         if self.common:

@@ -75,15 +75,15 @@ class AdditiveGPParams:
     offset: Array  # [...]: of an alternative's level
     joint: Array  # [...]: of what alternatives near each other have in common, context by context
     own: Array  # [...]: of what an alternative has of its own, context by context
-    noise: Array  # [..., alternative, context]: variance of one observation
+    noise: Array  # [..., alternative, context]: variance of one replication
     correlation: Array  # [..., context]: of the noise of replications that share random numbers
     constant: Array  # [...]: estimate of the constant
     theta: Array  # [..., parameter]: where the search ended, on standardised outcomes
     hessian: Array  # [..., parameter, parameter]: what the search has learned of the curvature there
     shift: Array  # [...]: of the standardisation
     spread: Array  # [...]: of the standardisation
-    fitted: IntArray  # [..., alternative, context]: observations at the last fit
-    searched: IntArray  # [...]: observations at the last full search
+    fitted: IntArray  # [..., alternative, context]: replications at the last fit
+    searched: IntArray  # [...]: replications at the last full search
     status: IntArray  # [...]: how the search ended
     changed: BoolArray  # [...]: whether the last fit was of this study
     uneven: Array | None = None  # [...]: how many times noise that is not common counts; None: once
@@ -114,7 +114,7 @@ class AdditiveGP:
         kernel: How alike near contexts and near alternatives are: rbf, matern12, matern32 or matern52.
         noise: What has a noise level of its own to learn: "pair" by shrinkage (`argbest.core.noise`), or
             "pooled" for one level.
-        noise_sd: The standard deviation of one observation where it is known: a number, or a table
+        noise_sd: The standard deviation of one replication where it is known: a number, or a table
             [alternative, context].
     """
 

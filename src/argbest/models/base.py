@@ -140,7 +140,7 @@ class TakesNoise(Model[Any], Protocol):
 
     @property
     def noise_sd(self) -> Any:
-        """The standard deviation of one observation, a number or a table, where that is known; or None."""
+        """The standard deviation of one replication, a number or a table, where that is known; or None."""
 
 
 class LearnsNoise(Model[Any], Protocol):

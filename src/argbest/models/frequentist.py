@@ -32,7 +32,7 @@ _NUMBERS = 1 << 16  # variances drawn, where that leaves enough points
 class IndependentParams:
     """What is learned: the sample variances, in the squared unit of the rewards."""
 
-    noise: Array  # [..., alternative, context]: variance of one observation
+    noise: Array  # [..., alternative, context]: variance of one replication
     correlation: Array | None = None  # [..., context]: of noise that is shared; None: stored by 0.1
 
 
@@ -42,10 +42,10 @@ class Independent:
 
     Sample mean and variance of every pair by itself, nothing borrowed: the model of C-OCBA and DSCO.
 
-    F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair but
+    F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two replications of every pair but
     those set aside; one of these without any is never selected. From a thousand pairs on one will do, with v
-    from pairs that have more (`argbest.core.noise.observed_once`). Here every observation moves a
-    hyper-parameter, v, and learning costs no more than conditioning: refit at every sample
+    from pairs that have more (`argbest.core.noise.observed_once`). Here every replication moves a
+    hyper-parameter, v, and learning costs no more than conditioning: refit at every replication
     (``refit_every=1``). Between refits v is frozen, while means and counts go on. Where alternatives share
     random numbers, their noise is correlated within each context, and means are those of generalised least
     squares; of more than about a thousand alternatives noise counts as independent.
@@ -97,7 +97,7 @@ class Independent:
     ) -> Plausible[IndependentParams]:
         """Return variances v (N − 1) / χ²_{N−1}: together they make every mean a Student-t of N − 1 degrees.
 
-        A pair with one observation has those that others leave possible: of d degrees, as firmly as these
+        A pair with one replication has those that others leave possible: of d degrees, as firmly as these
         agree.
 
         Each variance takes the midpoints of equally likely strata, so the outermost part of its tail is left
@@ -196,7 +196,7 @@ _UNDERFLOWN = 1e-290  # what lies below has underflowed
 class LinearParams:
     """What is learned: the residual variance of each alternative, in the squared unit of the rewards."""
 
-    noise: Array  # [..., alternative]: variance of one observation
+    noise: Array  # [..., alternative]: variance of one replication
 
 
 @dataclass(frozen=True)
@@ -209,9 +209,9 @@ class Linear:
     the counts differ (Shen, Hong and Zhang 2021): meant for few design contexts, as `TS` and `TSPlus`
     choose them. The belief is the sampling distribution of the prediction, which equals the posterior
     under a flat prior where there are as many design contexts as coefficients (two in one dimension).
-    With more of them, or on an observation at a new context, ``update`` of the belief is only
-    approximate: conditioning weighs observations by their precision, least squares here does not.
-    Refitting costs no more than that: refit at every sample (``refit_every=1``). An alternative without
+    With more of them, or on a replication at a new context, ``update`` of the belief is only
+    approximate: conditioning weighs replications by their precision, least squares here does not.
+    Refitting costs no more than that: refit at every replication (``refit_every=1``). An alternative without
     data, all of whose pairs are set aside, is left alone.
     """
 
@@ -219,7 +219,7 @@ class Linear:
     weighs_replications: ClassVar[bool] = False
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
-        """Return nothing: whether the contexts determine a line, only the observations can tell."""
+        """Return nothing: whether the contexts determine a line, only the replications can tell."""
 
     def fit(self, tally: Tally, setting: Setting, params: LinearParams | None = None) -> LinearParams:
         """Return the residual variances Σ(Y − zᵀβ)² / (N − p), always positive.
@@ -236,7 +236,7 @@ class Linear:
         total = freedom.sum(axis=-1, keepdims=True)
         if np.any(total < 1):
             raise TooFewDataError(
-                "there are no more observations than coefficients of the linear model, which leaves none for "
+                "there are no more replications than coefficients of the linear model, which leaves none for "
                 "the variance. Start with two or more replications of every alternative at the same contexts."
             )
         pooled = squares.sum(axis=-1, keepdims=True) / total

@@ -50,13 +50,13 @@ class GPParams:
 
     lengthscale: Array  # [..., alternative, coordinate], contexts scaled by their bounds
     scale: Array  # [..., alternative]: prior variance of the reward
-    noise: Array  # [..., alternative, context]: variance of one observation
+    noise: Array  # [..., alternative, context]: variance of one replication
     constant: Array  # [..., alternative]: prior mean of the reward
     theta: Array  # [..., alternative, coordinate + 2]: where the search ended, on standardised outcomes
     shift: Array  # [..., alternative]: of the standardisation
     spread: Array  # [..., alternative]: of the standardisation
-    fitted: IntArray  # [..., alternative]: observations at the last fit
-    searched: IntArray  # [..., alternative]: observations at the last full search
+    fitted: IntArray  # [..., alternative]: replications at the last fit
+    searched: IntArray  # [..., alternative]: replications at the last full search
     status: IntArray  # [..., alternative]: how the search ended
     changed: BoolArray  # [..., alternative]: whether the last fit was of this alternative
     correlation: Array | None = None  # [..., context]: of noise that is shared; None: stored by 0.1
@@ -76,7 +76,7 @@ class GP:
         prior: What is expected of the hyper-parameters: paper, modern or none (`argbest.core.priors`).
         noise: What has a noise level of its own to learn: "alternative", or "pair" by shrinkage
             (`argbest.core.noise`).
-        noise_sd: The standard deviation of one observation where it is known: a number, or a table
+        noise_sd: The standard deviation of one replication where it is known: a number, or a table
             [alternative, context].
     """
 

@@ -105,7 +105,7 @@ class Searched(Protocol):
 
     @property
     def searched(self) -> IntArray:
-        """Observations at the last full search, [...]."""
+        """Replications at the last full search, [...]."""
 
     @property
     def status(self) -> IntArray:
@@ -125,7 +125,7 @@ class Fitted(Protocol):
 
     @property
     def fitted(self) -> IntArray:
-        """Observations at the last fit, [..., alternative, context]."""
+        """Replications at the last fit, [..., alternative, context]."""
 
 
 def starts(
@@ -135,7 +135,7 @@ def starts(
 
     ``data`` and ``noise``, which multiplies the noise parameter, are those of the chosen, standardised. A
     full search tries all of the preset's starts. Later ones go on from the last optimum, and become full
-    again whenever the observations have grown by half or the last one did not converge: no poor optimum is
+    again whenever the replications have grown by half or the last one did not converge: no poor optimum is
     kept.
     """
     n = data.count.sum(axis=tuple(range(1, data.count.ndim)))
@@ -229,7 +229,7 @@ def check_fit(found: "SearchResult") -> None:
     if not np.isfinite(found.value).all():
         raise FitError(
             "no hyper-parameters fit the data: the likelihood is not finite anywhere. "
-            "Are all observations finite numbers of ordinary size?"
+            "Are all replications finite numbers of ordinary size?"
         )
 
 

@@ -187,7 +187,7 @@ def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> 
     """Return the setting with the pairs of a large table set aside that are `out`, but for the selected ones.
 
     That is so where no pair tells of another: with independent beliefs, or of names in a single context.
-    Elsewhere one may be out by its own observations and yet worth another for what it tells of others.
+    Elsewhere one may be out by its own replications and yet worth another for what it tells of others.
     """
     question = setting.question
     if (

@@ -25,7 +25,7 @@ class Confirm:
     A context is decided if its selected alternative, the one with the largest mean, is the best with
     probability ``level`` or more. Its leaders are the selected one and the fewest alternatives whose
     probabilities of being the best reach that level together, two at least (`leaders`). The leaders of all
-    undecided contexts are sampled evenly, so that the last word does not rest on few replications. If every
+    undecided contexts are simulated evenly, so that the last word does not rest on few replications. If every
     context is decided: the leaders of the least certain one. Ties at random; neither weights nor costs enter.
     With limits being the best means among those that keep them, as `Contrasts.bound` says it of each.
 
@@ -71,7 +71,7 @@ class Confirm:
         least = np.min(certainty, axis=-1, keepdims=True, where=useful, initial=np.inf)
         contexts = np.where(undecided.any(axis=-1, keepdims=True), undecided, useful & (certainty == least))
         marked = leading_pairs & contexts[..., None, :]
-        # All leaders may be among the pairs set aside; then any sample is as good as another.
+        # All leaders may be among the pairs set aside; then any pair is as good as another.
         return np.where(marked.any(axis=(-2, -1), keepdims=True), marked, candidates)
 
 
@@ -108,6 +108,6 @@ class Separate:
         """Return the open pairs with the fewest replications, those under way included; ties at random."""
         candidates = setting.candidates(tally.shape)
         marked = candidates & self.open_pairs
-        # What is missing may lie in pairs set aside; then any sample is as good as another.
+        # What is missing may lie in pairs set aside; then any pair is as good as another.
         marked = np.where(marked.any(axis=(-2, -1), keepdims=True), marked, candidates)
         return evenly(marked, tally.count + pending, draws, n)

@@ -1,4 +1,4 @@
-"""DVR and DVR-M: sample where most variance is removed from the differences that may be ties."""
+"""DVR and DVR-M: simulate where most variance is removed from the differences that may be ties."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -9,11 +9,11 @@ from argbest.checks import finite
 from argbest.core import knowledge_gradient as kg
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
-from argbest.core.belief import Belief, next_samples
+from argbest.core.belief import Belief, next_replications
 from argbest.core.decision import Decision, leading
 from argbest.core.question import BEST, Contrasts, HasLimits, Quantities
 from argbest.core.questions.contexts import NamesContrastsByDraws, of_table
-from argbest.core.replications import NextSamples
+from argbest.core.replications import NextReplications
 from argbest.core.setting import Setting
 from argbest.policies.base import Moment, OneByOne, largest
 
@@ -92,7 +92,7 @@ class DVRLoss(_Reduction):
     φ(z)/(2τ): that is g in the place of DVR's φ(z)/τ². A tie that has become narrow loses little whichever
     way it is decided, so it is left alone sooner. Costs and pairs set aside as in DVR.
 
-    With limits a sample removes variance from the slacks, too; what that is worth is in
+    With limits a replication removes variance from the slacks, too; what that is worth is in
     `argbest.core.limits`. One replication shows all outcomes, so what it gains in each adds up.
     """
 
@@ -159,21 +159,21 @@ def log_reduction(
     candidates: BoolArray | None = None,
     cost: Array | None = None,
 ) -> Array:
-    """Return log Σ density (reduction of a contrast's variance by a sample of each pair), per cost.
+    """Return log Σ density (reduction of a contrast's variance by a replication of each pair), per cost.
 
     The sum is over all contrasts; ``log_density`` is [..., contrast, part], −∞ for entries that stand for
     none. The result is [..., alternative, context]. With ``candidates`` it is that where it is largest among
     these, and elsewhere that or −∞.
     """
     belief = contrasts.belief
-    samples = next_samples(belief)
-    # Where alternatives share noise, a sample tells of a difference, rather than of a pair.
-    factor = 2.0 * kg.log(kg.precision_root(belief)) if samples is None else -np.log(samples.var)
+    ahead = next_replications(belief)
+    # Where alternatives share noise, a replication is about a difference, rather than about a pair.
+    factor = 2.0 * kg.log(kg.precision_root(belief)) if ahead is None else -np.log(ahead.var)
     factor = factor if cost is None else factor - np.log(cost)
-    shares = contrasts.log_shares(log_density) if samples is None and not kg.covary(belief) else None
+    shares = contrasts.log_shares(log_density) if ahead is None and not kg.covary(belief) else None
     if shares is not None:
         return _independent(belief, shares, factor, candidates)
-    return _correlated(contrasts, log_density, samples) + factor
+    return _correlated(contrasts, log_density, ahead) + factor
 
 
 def _independent(belief: Belief, shares: Array, factor: Array, candidates: BoolArray | None) -> Array:
@@ -212,10 +212,10 @@ def _independent(belief: Belief, shares: Array, factor: Array, candidates: BoolA
     return value.reshape(shape)
 
 
-def _correlated(contrasts: Quantities, log_density: Array, samples: NextSamples | None = None) -> Array:
+def _correlated(contrasts: Quantities, log_density: Array, ahead: NextReplications | None = None) -> Array:
     """Return log Σ g Cov(contrast, f_j(c))² over the contrasts that count most.
 
-    With ``samples`` the covariances are those with what each sample observes.
+    With ``ahead`` the covariances are those with what the next replication of each pair observes.
 
     Those are the `_MOST_DIFFERENCES` largest densities; what is below e⁻⁴⁰ of the largest is left out, as
     rounding would take it.
@@ -237,10 +237,10 @@ def _correlated(contrasts: Quantities, log_density: Array, samples: NextSamples 
         for few in kg.blocks(apart.shape[-3], total.size, _IN_CACHE):
             part, own = apart[..., few, :, :], weight[..., some][..., few]
             part *= unit
-            if samples is None:
+            if ahead is None:
                 total += np.einsum("...m,...mkc->...kc", own, np.square(part, out=part))
                 continue
-            there = samples.covariances(part)
+            there = ahead.covariances(part)
             by_context = own[..., None, None, :] @ np.square(there, out=there)
             total += by_context[..., 0, :].swapaxes(-1, -2)
     return np.asarray(kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)

@@ -1,4 +1,4 @@
-"""IKG and LEVI: sample where one replication is expected to gain most, over all contexts or in its own."""
+"""IKG and LEVI: simulate where one replication is expected to gain most, over all contexts or in its own."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -8,9 +8,9 @@ import numpy as np
 
 from argbest.core import knowledge_gradient as kg
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, next_samples
+from argbest.core.belief import Belief, next_replications
 from argbest.core.decision import Decision
-from argbest.core.replications import NextSamples
+from argbest.core.replications import NextReplications
 from argbest.errors import InputError
 from argbest.policies.base import Moment, OneByOne, largest
 
@@ -19,13 +19,13 @@ _AT_ONCE = 2**20  # covariances looked at together
 
 @dataclass(frozen=True, kw_only=True)
 class IKG(OneByOne):
-    """Simulate where a sample should help most.
+    """Simulate where a replication should help most.
 
-    The pair whose sample is expected to raise the weighted mean of the best rewards most.
+    The pair whose replication is expected to raise the weighted mean of the best rewards most.
 
     IKG(k, c) = Σ_c′ w_c′ KG(k, c; c′) (Ding, Hong, Shen and Zhang 2022), exact for finitely many contexts, in
     logarithms; ties at random. Where replications differ in cost: the largest IKG / cost, as in the knowledge
-    gradient per unit of cost. With common random numbers a sample is the next replication of its pair, whose
+    gradient per unit of cost. With common random numbers that is the next replication of its pair, whose
     noise others may have shown; other look-aheads than 1 count noise as if it were not shared.
 
     Args:
@@ -68,19 +68,19 @@ def log_ikg(
     log_weights = kg.log(weights)
     root = kg.precision_root(belief, lookahead)
     log_cost = np.zeros(()) if cost is None else np.log(cost)
-    samples = next_samples(belief) if lookahead == 1.0 else None
-    if samples is not None:
-        return np.where(candidates, _of_samples(belief, samples, log_weights) - log_cost, -np.inf)
+    ahead = next_replications(belief) if lookahead == 1.0 else None
+    if ahead is not None:
+        return np.where(candidates, _of_replications(belief, ahead, log_weights) - log_cost, -np.inf)
     if kg.covary(belief):
         return np.where(candidates, _correlated(belief, root, log_weights) - log_cost, -np.inf)
     return _independent(belief, root, log_weights, candidates, log_cost)
 
 
-def _of_samples(belief: Belief, samples: NextSamples, log_weights: Array) -> Array:
+def _of_replications(belief: Belief, ahead: NextReplications, log_weights: Array) -> Array:
     """Return log IKG of every pair's next replication, where alternatives share noise."""
     total = np.full(belief.mean.shape, -np.inf)
     for context in np.flatnonzero(np.isfinite(log_weights)).tolist():
-        value = kg.log_kg_of_samples(belief, samples, context) + log_weights[context]
+        value = kg.log_kg_of_replications(belief, ahead, context) + log_weights[context]
         total = np.logaddexp(total, value)
     return total
 
@@ -113,9 +113,9 @@ def _independent(
 ) -> Array:
     """Return log(IKG / cost) by the closed form, O(C²), of the pairs that upper bounds do not rule out.
 
-    A sample of (k, c) moves the mean at c′ by at most √(V_c′ V_c) times its root, by Cauchy and Schwarz: that
-    bounds an alternative without a look at its covariances. Per run the one with the largest bound is worked
-    out first, then those whose bound reaches its value; of each likewise the pairs.
+    A replication of (k, c) moves the mean at c′ by at most √(V_c′ V_c) times its root, by Cauchy and
+    Schwarz: that bounds an alternative without a look at its covariances. Per run the one with the largest
+    bound is worked out first, then those whose bound reaches its value; of each likewise the pairs.
     """
     n_alternatives, n_contexts = candidates.shape[-2:]
     flat = (-1, n_contexts)
@@ -182,9 +182,9 @@ class LEVI(OneByOne):
     The pair with the largest w_c EI(k, c), the term c′ = c of IKG; ties at random.
 
     EI = s h(d/s) with s = V/√(V + σ²) and d = |μ_kc − max_{j≠k} μ_jc| (local expected value of information,
-    Pearce and Branke 2017). Where alternatives covary, a sample moves the rivals too: EI is then KG(k, c; c).
-    Where replications differ in cost: the largest w_c EI / cost. With common random numbers a sample is the
-    next replication of its pair, as in IKG.
+    Pearce and Branke 2017). Where alternatives covary, a replication moves the rivals too: EI is then KG(k,
+    c; c). Where replications differ in cost: the largest w_c EI / cost. With common random numbers a sample
+    is the next replication of its pair, as in IKG.
     """
 
     weighs_cost: ClassVar[bool] = True

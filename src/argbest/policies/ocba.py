@@ -1,4 +1,4 @@
-"""GP-C-OCBA and its kin, OCBA, C-OCBA and DSCO: sample by the rates at which false selections die out."""
+"""GP-C-OCBA and its kin, OCBA, C-OCBA and DSCO: simulate by the rates at which false selections die out."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ class GPCOCBA(OneByOne):
     s_b²/(κ_b σ_b²) = Σ_{k≠b} s_k²/(κ_k σ_k²), so money κN takes the place of N in ψ.
 
     Pairs set aside count as known in ζ (`false_selection.open_var`) and do not enter ψ2: the balance is
-    with the rivals that samples can still go to. Where the best is set aside the challenger is sampled, and
+    with the rivals that may still be simulated. Where the best is set aside the challenger is simulated, and
     vice versa.
     """
 
@@ -43,7 +43,7 @@ class GPCOCBA(OneByOne):
         rate = false_selection.zeta(belief, selected, setting.excluded)
         candidates, rivals = None if setting.unrestricted else now.candidates, None
         if candidates is not None:
-            # A sample of either side tells them apart.
+            # A replication of either side tells them apart.
             rivals = candidates | candidates[of_each_context(selected)][..., None, :]
             rate[~rivals] = np.inf
         lowest = rate.min(axis=(-2, -1), keepdims=True)
@@ -79,7 +79,7 @@ class ByTally(OneByOne):
 def sampled(tally: Tally, pending: IntArray, setting: Setting) -> tuple[CellBelief, IntArray]:
     """Return N(Ȳ, v/N) for every pair with v its sample variance, and the trials under way that matter.
 
-    Two observations are needed of every pair that is neither set aside nor `observed_once`. One set aside
+    Two replications are needed of every pair that is neither set aside nor `observed_once`. One set aside
     counts as known, with variance 0, and its trials do not matter; if it was never observed it takes no part:
     its mean is −∞.
     """
@@ -103,7 +103,7 @@ class OCBA(ByTally):
     The alternative that lags most behind the OCBA ratios of its sample statistics, one context only.
 
     Chen, Lin, Yücesan and Chick (2000), one replication at a time: the largest (n + 1) r_k − N_k. Ties go to
-    the first alternative. Works from the tally, whatever the model; needs two observations of every
+    the first alternative. Works from the tally, whatever the model; needs two replications of every
     alternative that is not set aside. n and the ratios r are over those; see `ocba_ratios` for costs.
     """
 
@@ -166,10 +166,10 @@ class COCBA(ByTally):
     The pair with the smallest rate of false selection by sample statistics, or the best beside it.
 
     Gao, Du and Chen (2019): with v the sample variance and p = N/n,
-    Z(k, c) = (Ȳ_b − Ȳ_k)² / (v_b/p_b + v_k/p_k) is smallest at (k, c); sample (b, c) there if
+    Z(k, c) = (Ȳ_b − Ȳ_k)² / (v_b/p_b + v_k/p_k) is smallest at (k, c); simulate (b, c) there if
     p_b²/v_b < Σ_{k≠b} p_k²/v_k, else (k, c). With V = v/N these are ζ/n, and ψ1 < ψ2 up to n²: GP-C-OCBA's
     rule on the independent normal belief. Ties go to the first pair, alternative by alternative. Works from
-    the tally, whatever the model; needs two observations of every pair that is not set aside. Costs enter as
+    the tally, whatever the model; needs two replications of every pair that is not set aside. Costs enter as
     in GP-C-OCBA: the balance is of κp²/v with κ the cost of a replication.
     """
 
@@ -190,14 +190,14 @@ class _First:
 
 @dataclass(frozen=True)
 class DSCO(ByTally):
-    """Like c-ocba, but look one sample ahead.
+    """Like c-ocba, but look one replication ahead.
 
-    The pair whose next sample, means and variances as they are, leaves the largest minimum of the rates.
+    The pair whose next replication, means and variances as they are, leaves the largest minimum of the rates.
 
     Li, Lam, Liang and Peng (2020), with sample statistics in place of known variances:
     value(k, c) = min over c' and k' ≠ b(c') of (Ȳ_b − Ȳ_k')² / (v_b/Ñ_b + v_k'/Ñ_k'), Ñ = N with 1 more at
     (k, c). Ties go to the first pair, alternative by alternative. Works from the tally, whatever the model;
-    needs two observations of every pair that is not set aside. Contexts that may not be simulated now do not
+    needs two replications of every pair that is not set aside. Contexts that may not be simulated now do not
     enter the minimum, and pairs set aside count as known.
 
     Where replications differ in cost, what the same money buys is compared, (least cost)/cost replications in
@@ -218,11 +218,11 @@ class DSCO(ByTally):
 def look_ahead(
     mean: Array, noise: Array, count: IntArray, allowed: BoolArray, *, step: AnyArray | int = 1
 ) -> tuple[Array, Array]:
-    """Return value(k, c) after ``step`` more samples there, and the present rates.
+    """Return value(k, c) after ``step`` more replications there, and the present rates.
 
-    Both [..., alternative, context]; ``allowed`` [..., context] are the contexts of the minimum. A sample of
-    the best moves all rates of its context, any other only its own, and none those of other contexts: with
-    the two smallest of each row and column at hand, O(K·C) for all pairs together.
+    Both [..., alternative, context]; ``allowed`` [..., context] are the contexts of the minimum. A
+    replication of the best moves all rates of its context, any other only its own, and none those of other
+    contexts: with the two smallest of each row and column at hand, O(K·C) for all pairs together.
     """
     now, more = noise / count, noise / (count + step)
     belief = CellBelief(mean, now, noise)
@@ -241,9 +241,9 @@ def look_ahead(
 def _score(mean: Array, noise: Array, count: IntArray, candidates: BoolArray, step: AnyArray | int) -> Array:
     """Return what the decision maximises: the value, −∞ for pairs out of the question, [..., pair].
 
-    When no single sample raises the minimum (two alternatives tied at the top, or two contexts at the
-    minimum), all pairs have the same value, and the first one would be sampled for ever without breaking the
-    tie. Then only pairs that the minimum depends on are in question.
+    When no single replication raises the minimum (two alternatives tied at the top, or two contexts at the
+    minimum), all pairs have the same value, and the first one would be simulated for ever without breaking
+    the tie. Then only pairs that the minimum depends on are in question.
     """
     open_contexts = np.asarray(candidates.any(axis=-2))
     value, rate = look_ahead(mean, noise, count, open_contexts, step=step)

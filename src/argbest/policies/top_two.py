@@ -1,4 +1,4 @@
-"""Top-two Thompson sampling: let two draws from the belief disagree, and sample one side of the dispute."""
+"""Top-two Thompson sampling: let two draws from the belief disagree, and simulate one side of the dispute."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,19 +24,20 @@ class TopTwo(OneByOne):
 
     The leader or the challenger of a context over which two draws of all rewards disagree.
 
-    One joint draw from the belief gives the leader of every context. The rewards are drawn again, up to eight
-    times, until in some context another alternative leads; of those contexts one is chosen in proportion to
-    the weights, its leader is sampled with probability ``beta`` and else its new leader, the challenger: the
-    rule of Russo (2020), where an answer is the best alternative of every context. If no redraw disagrees,
-    leader I and challenger are the pair with the smallest (μ_I − μ_k)₊² / Var(f_I − f_k), as in T3C
-    (Shang et al. 2020). Only contexts that are allowed and have weight count; if none has, all allowed ones.
+    One joint draw from the belief gives the leader of every context. The rewards are drawn again, up to
+    eight times, until in some context another alternative leads; of those contexts one is chosen in
+    proportion to the weights, its leader is simulated with probability ``beta`` and else its new leader,
+    the challenger: the rule of Russo (2020), where an answer is the best alternative of every context. If
+    no redraw disagrees, leader I and challenger are the pair with the smallest (μ_I − μ_k)₊² / Var(f_I −
+    f_k), as in T3C (Shang et al. 2020). Only contexts that are allowed and have weight count; if none has,
+    all allowed ones.
 
-    Where replications differ in cost κ, the leader is sampled with odds β/√κ_I to (1 − β)/√κ_k: of all ways
+    Where replications differ in cost κ, the leader is simulated with odds β/√κ_I to (1 − β)/√κ_k: of all ways
     to reach some variance σ²/N_I + σ²/N_k of their difference, N in proportion to 1/√κ costs least. Pairs set
-    aside are drawn at their means; of a dispute with one of them the other side is sampled.
+    aside are drawn at their means; of a dispute with one of them the other side is simulated.
 
     Args:
-        beta: The probability with which the leader is sampled, and not the challenger.
+        beta: The probability with which the leader is simulated, and not the challenger.
     """
 
     beta: float = 0.5

@@ -30,7 +30,7 @@ class _TwoStage:
     """What TS and TS+ share: shares of the budget in proportion to variances of the first stage.
 
     Only the contexts nearest to the corners of the context set (`extreme_design`) are simulated, and only
-    their observations count. Use the `Linear` model, which carries what is learned there to all contexts. The
+    their replications count. Use the `Linear` model, which carries what is learned there to all contexts. The
     shares are of replications, whatever these cost. Pairs set aside have none; the others divide theirs.
 
     With a ``confidence`` and a ``delta`` the first stage fixes how many replications of each design pair
@@ -67,7 +67,7 @@ class _TwoStage:
     def begin(self, setting: Setting, tally: Tally) -> Self:
         """Return the policy with its shares fixed by the first stage: q = S² / ΣS², 0 off the design.
 
-        Equal shares where no observation of the first stage varies. With a confidence the totals are fixed.
+        Equal shares where no replication of the first stage varies. With a confidence the totals are fixed.
         """
         if self.confidence is not None and self.delta is not None:
             aim = setting if self.contexts == "expected" else replace(setting, weights=worst_context(setting))
@@ -104,7 +104,7 @@ class _TwoStage:
     ) -> Decision:
         """Return the design pairs farthest below their share, trials under way included; ties at random.
 
-        The largest n q − N among the design pairs that may be simulated, n the observations at design pairs
+        The largest n q − N among the design pairs that may be simulated, n the replications at design pairs
         with the one to come. The paper's N(n) = max(current, round(n q)) after n in all asks for the same
         pairs, those with N < n q, but rounds each by itself so that the total only nears n; here it is n. If
         no design pair may be simulated: the alternative farthest below its total share over all contexts, at
@@ -146,9 +146,9 @@ class TS(_TwoStage):
     TS of Shen, Hong and Zhang (2021): one variance per alternative, the same at all design contexts.
 
     S_i² = Σ(Y − zᵀβ_i)² / (n0·m − p) over the design contexts, q_ij = S_i² / ΣS², equal over j. Call `begin`
-    after the first stage to fix the shares; else they follow the tally. An alternative needs an observation
+    after the first stage to fix the shares; else they follow the tally. An alternative needs a replication
     at each of the m design contexts, and more in all than the p = d + 1 coefficients. Where some of its
-    design pairs are set aside, S_i² is ΣW / Σ(N − 1) of the others, which need two observations each.
+    design pairs are set aside, S_i² is ΣW / Σ(N − 1) of the others, which need two replications each.
     """
 
     def variances(self, setting: Setting, tally: Tally) -> Array:
@@ -164,7 +164,7 @@ class TS(_TwoStage):
             freedom = np.where(whole, freedom, np.maximum(within, 1))
         if np.any(freedom < 1):
             raise TooFewDataError(
-                f"TS needs more than {x.shape[-1] + 1} observations of every alternative at the design "
+                f"TS needs more than {x.shape[-1] + 1} replications of every alternative at the design "
                 f"contexts {np.flatnonzero(design).tolist()} (by position) to estimate its variance; an "
                 "alternative has fewer. Take two or more at each of them first."
             )
@@ -182,7 +182,7 @@ class TSPlus(_TwoStage):
     TS+ of Shen, Hong and Zhang (2021): a variance of its own for every design pair.
 
     S_ij² = W_ij / (N_ij − 1), q_ij = S_ij² / ΣS². Call `begin` after the first stage to fix the shares; else
-    they follow the tally. Needs two observations of every design pair.
+    they follow the tally. Needs two replications of every design pair.
     """
 
     def variances(self, setting: Setting, tally: Tally) -> Array:
@@ -230,7 +230,7 @@ def second_stage(
     n0 = int(counts.flat[0])
     if np.any(counts != n0):
         raise InputError(
-            f"design pairs have from {counts.min()} to {counts.max()} observations; the first stage needs "
+            f"design pairs have from {counts.min()} to {counts.max()} replications; the first stage needs "
             "the same number of each. Pass the tally as it was after the first stage."
         )
     variances = procedure.variances(setting, tally)
@@ -261,7 +261,7 @@ def _open(setting: Setting, design: BoolArray) -> BoolArray:
 
 
 def _deficit(shares: Array, count: IntArray) -> Array:
-    """Return how many observations each pair lacks to its share of all with the one to come."""
+    """Return how many replications each pair lacks to its share of all with the one to come."""
     total: IntArray = count.sum(axis=(-2, -1), keepdims=True) + 1
     return np.asarray(shares * total - count)
 
@@ -277,14 +277,14 @@ def _proportions(variances: Array, pairs: BoolArray) -> Array:
 
 
 def _require(tally: Tally, pairs: BoolArray, least: int | IntArray) -> None:
-    """Raise a TooFewDataError if one of the design pairs has fewer than the least number of observations."""
+    """Raise a TooFewDataError if one of the design pairs has fewer than the least number of replications."""
     short = (tally.count < least) & pairs
     if np.any(short):
         *run, k, c = np.argwhere(short)[0].tolist()
         where = f" of run {tuple(run)}" if run else ""
         raise TooFewDataError(
             f"the pair of alternative {k} and design context {c} (by position){where} has "
-            f"{tally.count[*run, k, c]} observation(s); the first stage needs "
+            f"{tally.count[*run, k, c]} replication(s); the first stage needs "
             f"{np.broadcast_to(least, short.shape)[*run, k, c]} or more of each alternative at contexts "
             f"{np.flatnonzero(pairs[*run].any(axis=0)).tolist()}. Simulate those first."
         )

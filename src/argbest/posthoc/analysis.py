@@ -17,9 +17,9 @@ _SPARSE_SHARE = 0.5  # of the contexts: an alternative that was run in fewer is 
 
 
 def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: int = 0) -> dict[str, Any]:
-    """Return all that is told of a study as JSON-ready values; ``n_next`` trials are asked for.
+    """Return the whole analysis of a study as JSON-ready values; ``n_next`` trials are asked for.
 
-    Within ``delta`` of the best counts as right; ``remarks`` are passed on.
+    Within ``delta`` of the best counts as right; ``remarks`` are included as notes.
     """
     certificate, selection = study.certificate(delta), study.selection(equal_within=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
@@ -79,11 +79,11 @@ def notes(study: Study) -> list[str]:
     count, who = study.tally.count, study.problem.population
     far = normality.of_study(study.view())
     if who is not None and who.source == RUNS:  # that pairs were never run, or once, is as it should be
-        said = (
+        note = (
             f"{who.n:,} contexts that hardly repeat are taken for a population: noise is how far runs are "
             "from what their neighbours say."
         )
-        return [said, *people.left_within_groups(study.view()), *([] if far is None else [far])]
+        return [note, *people.left_within_groups(study.view()), *([] if far is None else [far])]
     found = []
     never, once = int(np.sum(count == 0)), int(np.sum(count == 1))
     if never:

@@ -1,4 +1,4 @@
-"""Columns of a table of runs: which alternative or context every row tells, contexts in bins if asked."""
+"""Columns of a table of runs: which alternative or context every row is about, contexts in bins if asked."""
 
 import math
 import re
@@ -24,7 +24,7 @@ _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 @dataclass(frozen=True)
 class Names:
-    """The columns that tell the alternative or the context: names in the frame by names on the axis."""
+    """The columns that identify the alternative or the context: names in the frame by names on the axis."""
 
     kind: Kind
     columns: dict[str, str]

@@ -1,4 +1,4 @@
-"""Runs made elsewhere, a row each, as observations of a problem."""
+"""Runs made elsewhere, a row each, as replications of a problem."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from argbest.core.tally import LARGEST
 from argbest.errors import InputError
 from argbest.posthoc import columns
 from argbest.posthoc.columns import Bins, Located, Names
-from argbest.posthoc.representatives import MOST_PAIRS, beside, represented
+from argbest.posthoc.representatives import MOST_PAIRS, represented, with_asked_about
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem, Simulate, declared_rates
 from argbest.problems.population import RUNS, People
@@ -33,12 +33,12 @@ _CHOICES = "Alternatives are what you can choose: name the columns that identify
 
 @dataclass(frozen=True)
 class Observed:
-    """Runs made elsewhere: the problem that they tell of, and each row's place in it."""
+    """Runs made elsewhere: the problem that they are about, and the alternative and context of each row."""
 
     problem: Problem
     alternative: IntArray  # [row]
     context: IntArray  # [row]
-    told: "RowsTold"  # what every row tells
+    told: "RowsTold"  # the values of every row
     number: IntArray | None = None  # [row]: which replication of its context it is, where that is known
     notes: tuple[str, ...] = ()  # what became of the rows, where that may surprise
 
@@ -59,7 +59,7 @@ class Observed:
         return study
 
     def trials(self) -> list[tuple[Trial, dict[str, Any]]]:
-        """Return trials to be told at once, one for all replications of a pair, and what is told of each."""
+        """Return one trial for all replications of each pair, and what `Study.tell` takes of it."""
         alternatives, contexts = self.problem.alternatives, self.problem.contexts
         return [
             (Trial(i, alternatives.item(k), contexts.item(c), 0, 0, (k, c), study=""), given)
@@ -67,22 +67,22 @@ class Observed:
         ]
 
     def _numbered(self, number: IntArray) -> tuple[list[_Given], tuple[tuple[int], ...]]:
-        """Return pairs and what is told about each row, and the numbers; summaries share theirs with none."""
-        said = number.copy()
+        """Return `rows` in the order of their numbers, and these; summaries have numbers of their own."""
+        numbers = number.copy()
         several = np.flatnonzero(self.told.n > 1)
-        said[several] = number.max() + 1 + np.arange(len(several))
-        order, rows = np.argsort(said, kind="stable").tolist(), list(self.rows())
-        return [rows[row] for row in order], tuple((int(said[row]),) for row in order)
+        numbers[several] = number.max() + 1 + np.arange(len(several))
+        order, rows = np.argsort(numbers, kind="stable").tolist(), list(self.rows())
+        return [rows[row] for row in order], tuple((int(numbers[row]),) for row in order)
 
     def _told(self) -> list[_Given]:
-        """Return pairs and what is told about them, in the order of their first rows."""
+        """Return the pairs, and what `Study.tell` takes of each, in the order of their first rows."""
         told: dict[object, tuple[tuple[int, int], list[dict[str, Any]]]] = {}
         for row, (pair, given) in enumerate(self.rows()):
             told.setdefault(pair if "value" in given else row, (pair, []))[1].append(given)
         return [(pair, self.told.joined(given)) for pair, given in told.values()]
 
     def rows(self) -> Iterator[_Given]:
-        """Yield the pair of every row, and what it tells."""
+        """Yield the pair of every row, and what `Study.tell` takes of it."""
         pairs = zip(self.alternative.tolist(), self.context.tolist(), strict=True)
         return zip(pairs, self.told.rows(), strict=True)
 
@@ -120,7 +120,7 @@ def observe(
     simulate: Simulate | None = None,
     name: str = "runs",
 ) -> Observed:
-    """Return the runs in a frame, a row each, as observations of a problem.
+    """Return the runs in a frame, a row each, as replications of a problem.
 
     ``value`` names the column of the rewards, or a list of columns, one for each response. Without it these
     are the responses that ``goal`` and ``limits`` name, or the column ``value`` if they name none.
@@ -170,8 +170,8 @@ def observe(
     )  # fmt: skip
     _refuse_impossible(problem, found, rows, told)
     dropped = len(frame) - len(kept)
-    said = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
-    notes = *([said] if dropped else []), *where[0].notes, *where[1].notes
+    left_out = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
+    notes = *([left_out] if dropped else []), *where[0].notes, *where[1].notes
     place = where[0].position, where[1].position
     number = None if replication is None else _numbers(kept[replication], place, rows)
     return Observed(problem, *place, told, number, notes)
@@ -212,7 +212,7 @@ def of_trials(
     value: str | Sequence[str] | None = None,
     dropna: bool = False,
 ) -> list[tuple[Trial, dict[str, Any]]]:
-    """Return what a frame tells of trials that were asked for, which ``opened`` returns by their ids."""
+    """Return the trials that a frame has values of, by ``opened`` from their ids, and what `tell` takes."""
     need_rows(frame)
     columns.check_name("trial column", frame, trial)
     values = _columns_of_responses(frame, [trial], value, problem)
@@ -234,7 +234,7 @@ def of_trials(
 
 
 def columns_of(axis: Axis, frame: pd.DataFrame, given: str | Sequence[str] | None) -> tuple[list[str], bool]:
-    """Return the columns of a frame that tell an entry of an axis, and whether they are its labels."""
+    """Return the columns of a frame that identify entries of an axis, and whether they are its labels."""
     kind, own = axis.kind, list(axis.columns)
     if given is None:
         if kind in frame.columns:
@@ -358,7 +358,7 @@ def _short(column: str) -> str:
 
 @dataclass(frozen=True)
 class RowsTold:
-    """What the rows of a frame tell."""
+    """The values in the rows of a frame."""
 
     responses: tuple[str, ...]  # () if the values are single numbers without a name
     values: Array  # [response, row]: a replication, or the mean of several
@@ -401,7 +401,7 @@ def rows_told(
     dropna: bool,
     rate: bool | tuple[str, ...],
 ) -> tuple[pd.DataFrame, IntArray, RowsTold]:
-    """Return the complete rows, where they stood, and what they tell."""
+    """Return the complete rows, their positions in the frame, and their values."""
     needed = [name for name in used if name not in found.variances]  # only summaries have one
     kept, rows = _complete(frame, needed, flag("dropna", dropna))
     truths = tuple(all(truth(x) is not None for x in kept[name].tolist()) for name in found.values)
@@ -417,7 +417,7 @@ def rows_told(
 
 
 def need_rows(frame: object) -> pd.DataFrame:
-    """Return the frame; what is none, or an empty one, is refused."""
+    """Return the frame; an error if it is no frame, or an empty one."""
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"got {type(frame).__name__}; expected a pandas DataFrame with a row for every run.")
     if frame.empty:
@@ -475,7 +475,7 @@ def used_columns(
 
 
 def _complete(frame: pd.DataFrame, used: list[str], dropna: bool) -> tuple[pd.DataFrame, IntArray]:
-    """Return the rows in which nothing is missing, and where they stood."""
+    """Return the rows in which nothing is missing, and their positions in the frame."""
     missing = frame[used].isna()
     gaps = np.flatnonzero(missing.any(axis=1))
     if gaps.size and not dropna:
@@ -544,9 +544,9 @@ def _summaries(
 
 
 def _never_repeat(names: tuple[Names, Names], where: tuple[Located, Located], n: IntArray) -> bool:
-    """Return whether contexts hardly come twice; an InputError where alternatives do, or names of contexts.
+    """Return whether contexts hardly repeat; an InputError if alternatives, or contexts with names, do so.
 
-    Numbers that never repeat have neighbours to learn from.
+    Contexts of numbers may: each has neighbours to learn from.
     """
     runs, pairs = int(n.sum()), _n_pairs(where)
     endless = False
@@ -582,7 +582,7 @@ def _contexts(
     if endless and _n_pairs(where) > MOST_PAIRS:
         found, own, record = represented(found, len(where[0].axis), own)
     if asked is not None:
-        found, own, moved = beside(found, asked, weights)
+        found, own, moved = with_asked_about(found, asked, weights)
         if record is not None:
             record = record._replace(group=tuple(moved[list(record.group)].tolist()))
     people = People(RUNS, n, represented=record) if endless else None

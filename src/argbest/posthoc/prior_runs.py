@@ -53,7 +53,7 @@ def beginning_with(problem: Problem, frame: object, *, source: str | None = None
 def observe_target(
     frame: pd.DataFrame, *, source: str | None = None, target: object = None, **columns_named: Any
 ) -> Observed:
-    """Return the runs of one source as observations of a problem, which begins with those of the others.
+    """Return the runs of one source as replications of a problem, which begins with those of the others.
 
     The column ``source`` says which source a run is from; those of ``target`` are what the answer is about.
     Without it that is all runs. The other options are those of `observe`.
@@ -199,7 +199,7 @@ def _alternatives(
 
 
 def _contexts(axis: Axis, frame: pd.DataFrame, names: list[str], labels: bool) -> tuple[Located, BoolArray]:
-    """Return the different contexts of the rows, which of them each row has, and whether it has any."""
+    """Return the different contexts of the rows, each row's position among them, and which rows have one."""
     known: dict[object, int] = {}
     rows: list[Axis] = []
     found = np.empty(len(frame), np.int64)

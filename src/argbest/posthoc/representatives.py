@@ -83,11 +83,11 @@ def _note(n: int, groups: int, kept: dict[str, float]) -> str:
     )
 
 
-def beside(found: Located, given: object, weights: object) -> tuple[Located, Array, IntArray]:
-    """Return the contexts that somebody asks about, then those of the runs with weight 0; and the weights.
+def with_asked_about(found: Located, given: object, weights: object) -> tuple[Located, Array, IntArray]:
+    """Return the contexts that are asked about, then those of the runs with weight 0; and the weights.
 
-    The last array says where the contexts of the runs have gone. A run in one of the contexts asked about
-    stays there. ``weights`` are those of the contexts asked about.
+    The last array has the new positions of the contexts of the runs: a context that is asked about comes only
+    once. ``weights`` are those of the contexts asked about.
     """
     asked = Axis.of("context", found.axis.rows(given))
     place = {row: i for i, row in enumerate(zip(*asked.coordinates.values(), strict=True))}

@@ -113,7 +113,7 @@ class Axis:
         return replace(self, labels=self.labels + own, columns=columns)
 
     def retiring(self, positions: Iterable[int]) -> "Axis":
-        """Return the axis of which just these are retired."""
+        """Return the axis with these entries retired, and no others."""
         retired = frozenset(positions)
         left, fewest = len(self) - len(retired), _FEWEST_ENTRIES[self.kind]
         if left < fewest:
@@ -133,7 +133,7 @@ class Axis:
 
     @property
     def places(self) -> IntArray:
-        """[entry] its place among those that are not retired: its row in answers about these alone."""
+        """[entry] its position among those that are not retired: its row in answers about these alone."""
         return np.asarray(np.cumsum(self.active) - 1)
 
     def blocks(self, size: int) -> Iterator["Axis"]:
@@ -260,7 +260,7 @@ class Axis:
         return np.stack(layers)
 
     def _scaled(self, name: str, step: Array, width: float) -> Array:
-        """Return steps in widths of the bounds, if these are not so many that nothing can be said there."""
+        """Return steps in widths of the bounds; refused if one is so long that no distance is exact."""
         with np.errstate(over="ignore"):
             scaled: Array = step / width
         far = np.abs(scaled).max()
@@ -272,7 +272,7 @@ class Axis:
         return scaled
 
     def located(self, bounds: Bounds) -> Coordinates | None:
-        """Return where the entries lie, None where a single column of categories merely names them."""
+        """Return the coordinates of the entries; None if a single column of categories only names them."""
         columns = self.coordinates
         if len(columns) == 1 and not bounds:
             return None

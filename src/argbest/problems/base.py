@@ -321,7 +321,7 @@ class Problem:
         return other
 
     def earlier(self, weights: tuple[float, ...]) -> Earlier | None:
-        """Return what prior runs tell of a weighed sum of the responses; None where they tell nothing.
+        """Return the prior runs of a weighted sum of the responses; None where they lack one of them.
 
         Args:
             weights: The factor of every response.
@@ -346,10 +346,10 @@ class Problem:
         Args:
             rows: The contexts to measure from.
         """
-        found = self.contexts.separation(self.bounds, rows)
+        distances = self.contexts.separation(self.bounds, rows)
         if self.prior_runs is None:
-            return found
-        return np.concatenate([found, self.prior_runs.contexts.separation(self.bounds, rows)], axis=-1)
+            return distances
+        return np.concatenate([distances, self.prior_runs.contexts.separation(self.bounds, rows)], axis=-1)
 
     @property
     def sign(self) -> int:
@@ -373,7 +373,7 @@ class Problem:
 
     @property
     def is_named(self) -> bool:
-        """Whether it is known what the simulator returns: one number, or responses of these names."""
+        """Whether it is known what the simulator returns: one number, or responses with which names."""
         return bool(self.responses) or not self.mentioned
 
     def naming(self, responses: Iterable[str]) -> "Problem":
@@ -407,14 +407,14 @@ class Problem:
     def revised(self, alternatives: Axis, contexts: Axis, shares: Array) -> "Problem":
         """Return the problem with rows added at the ends of its table, or retired from it.
 
-        Bounds are widened to hold what is new. Of new pairs no truth is known, so that of the others is let
-        go of; one noise level of all pairs stays.
+        Bounds are widened to hold the new rows. The truth of new pairs is not known, so the truth is dropped;
+        a noise level that is the same for all pairs stays.
 
         Args:
             alternatives: All alternatives, the new ones last.
             contexts: All contexts, the new ones last.
-            shares: How much every context counts beside the others, [context]; one that is retired counts
-                nothing.
+            shares: How much every context counts, [context]; scaled to sum to 1 without those that are
+                retired.
         """
         other = copy(self)
         for name in (*_FOLLOWS_FROM_GOAL, "_separation_of_all"):
@@ -771,7 +771,7 @@ def _column(frame: "pd.DataFrame", name: str) -> Array:
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
         raise InputError(
-            f"row {bad[0]} of the frame has {name} {frame[name].iloc[bad[0]]!r}; an observation must be a "
+            f"row {bad[0]} of the frame has {name} {frame[name].iloc[bad[0]]!r}; a replication must be a "
             "finite number. Drop the row or correct it."
         )
     return numbers
@@ -872,17 +872,17 @@ def _weights(given: object, contexts: Axis) -> Array:
 
 
 def counting(shares: Array, contexts: Axis) -> Array:
-    """Return the weights of contexts that count so much beside each other: 0 of those that are retired."""
-    there = np.where(contexts.active, shares, 0.0)
-    counted = there[contexts.active]
-    if np.ptp(counted) == 0.0 and counted[0] > 0:  # so that equal ones weigh as if nobody had said so
-        there = contexts.active.astype(float)
-    if not there.sum() > 0:
+    """Return the weights [context], in proportion to the shares; 0 for those that are retired."""
+    counted = np.where(contexts.active, shares, 0.0)
+    active = counted[contexts.active]
+    if np.ptp(active) == 0.0 and active[0] > 0:  # so that equal ones weigh as if none had been given
+        counted = contexts.active.astype(float)
+    if not counted.sum() > 0:
         raise InputError(
             "all contexts that are left have the weight 0, so that none of them would count. Give one of "
             "them another weight first."
         )
-    return np.asarray(there / there.sum())
+    return np.asarray(counted / counted.sum())
 
 
 def _hull(bounds: Bounds, contexts: Axis) -> Bounds:

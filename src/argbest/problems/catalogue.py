@@ -223,10 +223,10 @@ def meant_by_lasting(name: str) -> str:
 
 def _found(name: str) -> tuple[str, ProblemEntry]:
     """Return the name of a problem without its version, and the entry of the version that is meant."""
-    said = _PINNED.fullmatch(name) if isinstance(name, str) else None
-    if said is None:
+    match = _PINNED.fullmatch(name) if isinstance(name, str) else None
+    if match is None:
         return name, named.one("problem", "problems", name, PROBLEMS, _entry)
-    plain, version = said["name"], int(said["version"])
+    plain, version = match["name"], int(match["version"])
     latest = named.one("problem", "problems", plain, PROBLEMS, _entry)
     if latest.version == version:
         return plain, latest

@@ -35,7 +35,7 @@ _SAY_NOTHING = {  # names of functions that do not tell one study from another
 
 
 def is_frame(given: object) -> bool:
-    """Return whether this is a frame; nobody has one who has not imported pandas."""
+    """Return whether this is a frame; without importing pandas, which takes long."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(given, pandas.DataFrame)
 
@@ -51,7 +51,7 @@ def of_frame(kind: Kind, frame: Any) -> _Raw:
 
 
 def of_sequence(kind: Kind, given: object) -> _Raw:
-    """Return the labels or the columns of a sequence; what has no order of its own is refused."""
+    """Return the labels or the columns of a sequence; sets and dicts, which have no order, are refused."""
     refused = isinstance(given, str | bytes | Mapping | set | frozenset) or getattr(given, "ndim", 1) != 1
     if refused or not isinstance(given, Iterable):
         shape = getattr(given, "shape", None)
@@ -73,14 +73,14 @@ def checked(values: Iterable[object], kind: Kind, column: object = "label") -> t
     if not isinstance(column, str) or not column:
         raise InputError(f"got {column!r} as the name of a {kind} column; expected text. Rename the column.")
     unicode(f"the name of a {kind} column", column)
-    found = tuple(plain(value, f"{column!r} of {kind} {i}") for i, value in enumerate(values))
-    for i, value in enumerate(found):
-        if sort(value) != sort(found[0]):
+    labels = tuple(plain(value, f"{column!r} of {kind} {i}") for i, value in enumerate(values))
+    for i, value in enumerate(labels):
+        if sort(value) != sort(labels[0]):
             raise InputError(
-                f"{column!r} of {kind} {i} is {value!r} ({sort(value)}), that of {kind} 0 is {found[0]!r} "
-                f"({sort(found[0])}). Use text, numbers or booleans throughout."
+                f"{column!r} of {kind} {i} is {value!r} ({sort(value)}), that of {kind} 0 is {labels[0]!r} "
+                f"({sort(labels[0])}). Use text, numbers or booleans throughout."
             )
-    return found
+    return labels
 
 
 def plain(value: Any, where: str) -> Label:
@@ -145,10 +145,10 @@ def word(axis: "Axis") -> str:
 
 
 def title(simulate: object, alternatives: "Axis", contexts: "Axis") -> str:
-    """Return the name of a problem that was given none: what its simulator is called, or what is chosen.
+    """Return the name of a problem that was given none: after its simulator, or after what is chosen.
 
-    The function `cost_per_hour` makes it "cost per hour"; a function that is merely called `simulate`, and no
-    function, "best order per demand".
+    The function `cost_per_hour` makes it "cost per hour". A function with a name that tells nothing, such as
+    `simulate`, or no function makes it "best order per demand".
     """
     function = simulate.func if isinstance(simulate, partial) else simulate
     called = getattr(function, "__name__", "")
@@ -201,8 +201,10 @@ def never_seen(axis: "Axis", rows: "Axis") -> str:
         known = dict.fromkeys(axis.coordinates[name])
         new = [value for value in dict.fromkeys(rows.coordinates[name]) if value not in known]
         if new:
-            told, others = (first_of([repr(value) for value in some], _MOST_NAMED) for some in (new, known))
-            parts.append(f"{name} {told} (known: {others})")
+            first_new, first_known = (
+                first_of([repr(value) for value in some], _MOST_NAMED) for some in (new, known)
+            )
+            parts.append(f"{name} {first_new} (known: {first_known})")
     if not parts:
         return ""
     return (

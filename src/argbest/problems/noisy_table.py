@@ -283,7 +283,7 @@ def _random(
 
 
 def _names(n: int) -> Axis:
-    """Return alternatives that are names, near to none."""
+    """Return alternatives that are names, so that none is near another."""
     return Axis.of("alternative", [chr(ord("A") + i) for i in range(n)])
 
 

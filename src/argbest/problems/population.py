@@ -27,14 +27,14 @@ _ORIGINS = {
 
 
 class DrawsPeople(Protocol):
-    """What contexts may be instead of a list: something that says who they are."""
+    """What may be given as contexts instead of a list: an object that draws them."""
 
     def drawn(self) -> tuple[Axis, Array]:
-        """Return the contexts, which say where they come from, and their weights [context]."""
+        """Return the contexts, with `Axis.people` set, and their weights [context]."""
 
 
 class Represented(NamedTuple):
-    """That each context stands for a group of others, and some of these, to see what that leaves out."""
+    """How contexts stand for groups of others, with a sample of these to check what that leaves out."""
 
     n: int  # contexts that there were
     kept: dict[str, float]  # share of a column's variance that is between groups
@@ -52,7 +52,7 @@ class Fresh(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """That the contexts of a problem are a population: where they come from, and how to get others.
+    """A population that became the contexts of a problem: where it comes from, and how to draw others.
 
     A stored study keeps its people, but neither a sampler nor the rest of a table.
     """
@@ -63,38 +63,38 @@ class People:
     represented: Represented | None = None
 
     def plain(self) -> dict[str, Any]:
-        """Return what a stored study keeps of it."""
-        found = self.represented
+        """Return what a stored study keeps of it, as plain values."""
+        groups = self.represented
         return {
             "source": self.source,
             "n": self.n,
-            **({} if found is None else {"represented": found._asdict()}),
+            **({} if groups is None else {"represented": groups._asdict()}),
         }
 
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any]) -> "People":
-        """Return what `plain` has made plain values of."""
-        found = stored.get("represented")
-        if found is not None:
-            sample = {name: tuple(values) for name, values in found["sample"].items()}
-            found = Represented(found["n"], dict(found["kept"]), sample, tuple(found["group"]))
-        return cls(stored["source"], stored["n"], represented=found)
+        """Return the people of whom `plain` returned the plain values."""
+        groups = stored.get("represented")
+        if groups is not None:
+            sample = {name: tuple(values) for name, values in groups["sample"].items()}
+            groups = Represented(groups["n"], dict(groups["kept"]), sample, tuple(groups["group"]))
+        return cls(stored["source"], stored["n"], represented=groups)
 
     @property
     def words(self) -> str:
-        """How many there are and where they come from."""
+        """How many there are and where they come from, in words."""
         return f"{self.n:,} people, {_ORIGINS[self.source]}"
 
     def fresh(self, n: int) -> Fresh:
         """Return up to n people whom the study has never seen."""
         if self.more is None:
-            what = {
+            why = {
                 SAMPLER: "the sampler of its population is not kept with a stored study",
                 TABLE: "the rest of the table is not kept with a stored study",
                 RUNS: "its people are those of the runs, and nobody else is known",
             }
             raise InputError(
-                f"there are no people to check with: {what[self.source]}. Give some: "
+                f"there are no people to check with: {why[self.source]}. Give some: "
                 "check_population(people=...), a table or a function of a generator."
             )
         return self.more(n)
@@ -180,15 +180,15 @@ def _nobody_left(_: int) -> Fresh:
 
 
 def people_of(given: object, n: int, seed: int, like: Axis) -> Fresh:
-    """Return up to n people of a table or a sampler that somebody gives, as rows like those of an axis."""
-    drawn = Population(given, n, seed=seed)
+    """Return up to n people of a given table or sampler, as rows with the columns of an axis."""
+    population = Population(given, n, seed=seed)
     if callable(given):
-        found = drawn.more_sampled(n)
+        fresh = population.more_sampled(n)
     else:
         rows, weights = _weighed(_columns(given), None)
         order = streams.generator(seed, streams.Purpose.FRESH_PEOPLE).permutation(len(weights))[:n]
-        found = _fresh(_at(rows, np.sort(order)), weights[order], "the people given")
-    return found._replace(people=like.rows(found.people))
+        fresh = _fresh(_at(rows, np.sort(order)), weights[order], "the people given")
+    return fresh._replace(people=like.rows(fresh.people))
 
 
 def with_entries(axis: Axis, columns: Columns) -> Axis:
@@ -219,10 +219,10 @@ def _columns(given: Any) -> Columns:
 
 
 def _plain(raw: Mapping[Any, Iterable[Any]]) -> Columns:
-    found = {name: checked(values, "context", name) for name, values in raw.items()}
-    if not all(found.values()):
+    columns = {name: checked(values, "context", name) for name, values in raw.items()}
+    if not all(columns.values()):
         raise InputError("got a population without people; expected a row for each. Give some.")
-    return found
+    return columns
 
 
 def _calls(sampler: Sampler, generator: np.random.Generator, n: int) -> Columns:
@@ -267,11 +267,11 @@ def _weighed(rows: Columns, given: Any) -> tuple[Columns, Array]:
             raise InputError(
                 f"got weights={given!r}; expected one of the columns {list(rows)}, beside others. Correct it."
             )
-        found: Any = rows[given]
+        column: Any = rows[given]
         rows = {name: values for name, values in rows.items() if name != given}
     else:
-        found = given
-    weights = table("weights of a population", found, (size,))
+        column = given
+    weights = table("weights of a population", column, (size,))
     if (weights < 0).any() or not 0 < weights.sum() < np.inf:
         raise InputError(
             "got weights of a population that are negative, or all 0; expected none. Correct it."

@@ -1,7 +1,7 @@
 """Prior runs: those of earlier sources (old data, another version of the simulator) that a study begins with.
 
-They are kept by their sufficient statistics, so that any weighed sum of responses can be learned from them:
-count, mean and sums of products per alternative and context of a source.
+Sufficient statistics of them are stored, from which any weighted sum of responses can be learned: count, mean
+and sums of products per alternative and context of a source.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from argbest.problems.axis import Axis, Bounds
 
 @dataclass(frozen=True, eq=False)
 class PriorRuns:
-    """Runs of earlier sources, by pairs of an alternative and a column: a context of one of the sources."""
+    """Runs of earlier sources, by pairs of an alternative and a column; a column is a context of a source."""
 
     sources: tuple[str, ...]
     responses: tuple[str, ...]  # () if the values are single numbers without a name
-    contexts: Axis  # [column]: contexts may be others than those of the problem, and come in several sources
+    contexts: Axis  # [column]: not only those of the problem; one may come again in another source
     source: IntArray  # [column]: its place among the sources
     alternative: IntArray  # [pair]: its place in the problem
     column: IntArray  # [pair]
@@ -31,12 +31,12 @@ class PriorRuns:
 
     @property
     def n(self) -> int:
-        """How many replications they are."""
+        """The number of replications."""
         return int(self.count.sum())
 
     @property
     def words(self) -> str:
-        """How many there are and where they come from."""
+        """How many there are and where they come from, in words."""
         by_source = np.bincount(self.source[self.column], self.count, len(self.sources)).astype(int)
         named = [f"{n:,} of {name!r}" for name, n in zip(self.sources, by_source.tolist(), strict=True)]
         return f"{self.n:,} prior runs ({', '.join(named)})"
@@ -54,28 +54,25 @@ class PriorRuns:
     def of_sum(
         self, weights: Sequence[float], names: Sequence[str], n_alternatives: int, separation: Array
     ) -> Earlier | None:
-        """Return what they tell of Σ weight · response, the responses by their names.
-
-        None where the runs do not have all responses of that sum.
-        """
+        """Return the runs of Σ weight · response; None where they do not have all responses of that sum."""
         if self.responses:
             factors = dict(zip(names, weights, strict=True))
-            if any(factor and name not in self.responses for name, factor in factors.items()):
+            if any(weight and name not in self.responses for name, weight in factors.items()):
                 return None
-            own = np.array([factors.get(name, 0.0) for name in self.responses])
+            factor = np.array([factors.get(name, 0.0) for name in self.responses])
         else:
             if len(weights) != 1:
                 return None
-            own = np.array(weights)
+            factor = np.array(weights)
         shape = n_alternatives, len(self.source)
         count, mean, m2 = np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape)
         where = self.alternative, self.column
-        count[where], mean[where] = self.count, own @ self.mean
-        m2[where] = np.maximum(np.einsum("i,ijp,j->p", own, self.products, own), 0.0)
+        count[where], mean[where] = self.count, factor @ self.mean
+        m2[where] = np.maximum(np.einsum("i,ijp,j->p", factor, self.products, factor), 0.0)
         return Earlier(count, mean, m2, self.source, len(self.sources), separation)
 
     def plain(self) -> dict[str, Any]:
-        """Return them as plain values, without the contexts."""
+        """Return the runs as plain values, without the contexts."""
         arrays = ("source", "alternative", "column", "count", "mean", "products")
         return {
             "sources": list(self.sources),
@@ -85,7 +82,7 @@ class PriorRuns:
 
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any], contexts: Axis) -> "PriorRuns":
-        """Return what `plain` has made plain values of."""
+        """Return the runs of which `plain` returned the plain values."""
         n = max(len(stored["responses"]), 1)
         return cls(
             tuple(stored["sources"]),
@@ -106,8 +103,8 @@ def summed(
     """Return count [pair], mean [response, pair] and sums of products [response, response, pair] of rows.
 
     A row of the pair ``pair`` [row] is the ``mean`` [response, row] of ``count`` [row] replications of the
-    sample ``variance`` [response, row]. Responses of a replication that is told by summaries alone are taken
-    for independent.
+    sample ``variance`` [response, row]. Within a row, responses are taken as independent: summaries do not
+    say how they go together.
     """
     weight = count.astype(float)
     total = np.bincount(pair, weight, n_pairs)

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from argbest.checks import entries, not_negative, real, shown, truth
+from argbest.core.abilities import offers
 from argbest.core.goals import checked_names
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
@@ -79,10 +80,16 @@ def evaluate(simulate: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcome]
     return [outcomes[i] for i in range(len(jobs))]
 
 
+class AdaptsToSharedSeeds(Protocol):
+    """A simulator that uses seeds in another way where alternatives share them."""
+
+    def with_shared_seeds(self) -> Any:
+        """Return the simulator to use there."""
+
+
 def for_shared_seeds(simulate: Any) -> Any:
     """Return the simulator to use where alternatives share seeds: itself, unless it offers another one."""
-    other = getattr(simulate, "with_shared_seeds", None)
-    return simulate if other is None else other()
+    return simulate.with_shared_seeds() if offers(simulate, AdaptsToSharedSeeds) else simulate
 
 
 def value_of(given: object) -> Value:
@@ -105,19 +112,19 @@ def number(value: object, of: str = "") -> float:
     which response it is.
     """
     single = value[0] if getattr(value, "shape", None) == (1,) else value  # type: ignore[index]
-    if (held := truth(single)) is not None:
-        return held
-    found = real(single)
-    if found is not None and abs(found) <= LARGEST:
-        return found
-    limit = f" of at most {LARGEST:g}" if found is not None and math.isfinite(found) else ""
+    if (truth_value := truth(single)) is not None:
+        return truth_value
+    as_float = real(single)
+    if as_float is not None and abs(as_float) <= LARGEST:
+        return as_float
+    limit = f" of at most {LARGEST:g}" if as_float is not None and math.isfinite(as_float) else ""
     raise SimulationError(f"it returned {of}{shown(value)}, which is not one finite number{limit}")
 
 
 def checked(outcome: Outcome) -> Outcome:
-    """Return an outcome that came from elsewhere if a study can keep it, else raise what is wrong with it.
+    """Return an outcome that came from elsewhere; an error if it is nothing that `tell` could take.
 
-    It is a value or the reason why there is none, and took a time: what `tell` would take.
+    It must have a value or the reason why there is none, and the time that it took.
     """
     seconds = not_negative("seconds", outcome.seconds)
     if not isinstance(outcome.reason, str) if outcome.value is None else outcome.reason is not None:
@@ -141,7 +148,7 @@ def reason(error: BaseException) -> str:
 
 
 def _about_the_seed(error: BaseException) -> str:
-    """Return what to say to someone who takes the seed for a generator; "" to all others."""
+    """Return a hint for an error that comes from using the seed as a generator; "" for all others."""
     if not isinstance(error, AttributeError) or not isinstance(error.obj, int):
         return ""
     name = error.name or ""

@@ -1,7 +1,8 @@
 """Running one program to its end, with its children, in bounded memory, even if this process is killed.
 
-Whoever is ended by SIGKILL cannot tidy up. So a small process, the guard, listens at the other end of a pipe
-to which process groups are announced; when the pipe closes, it kills the groups still announced.
+A process that is ended by SIGKILL cannot clean up. So a small process, the guard, listens at the other end
+of a pipe on which process groups are announced; when the pipe closes, it kills the groups that are still
+announced.
 """
 
 import atexit
@@ -20,7 +21,7 @@ from typing import IO
 
 from argbest import texts
 
-_FAREWELL = 10.0  # seconds for the guard to end
+_SECONDS_TO_END = 10.0  # for the guard
 _SOURCE = """
 import os, signal, sys
 groups = set()
@@ -99,7 +100,7 @@ class _Guard:
             with contextlib.suppress(OSError):
                 process.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_FAREWELL)
+                process.wait(_SECONDS_TO_END)
 
     def forget(self) -> None:
         """Leave the guard to the process that this one is a fork of."""
@@ -251,7 +252,7 @@ class _LastBytes:
         self._reader.start()
 
     def end(self) -> bytes:
-        """Return the last bytes; one that left the group and holds on to the pipe is not waited for."""
+        """Return the last bytes; a process that left the group and keeps the pipe open is not waited for."""
         self._reader.join(_DRAIN)
         return bytes(self._kept[-self._most :])
 

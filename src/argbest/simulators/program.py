@@ -90,7 +90,7 @@ class Program:
                 )
 
     def __call__(self, alternative: Any, context: Any, seed: int) -> Value:
-        """Return the value of one run, or raise a SimulationError that tells all that is known."""
+        """Return the value of one run, or raise a SimulationError that says all that is known."""
         arguments, environment = self._filled(alternative, context, seed)
         for attempt in range(self.retries + 1):
             try:
@@ -152,8 +152,8 @@ class Program:
         """Return the program as JSON-ready values."""
         environment = None if self.environment is None else dict(self.environment)
         named = {} if self.responses is None else {"responses": list(self.responses)}
-        said = {name: value for name, value in asdict(self).items() if name != "responses"}
-        return said | {"command": list(self.command), "environment": environment} | named
+        options = {name: value for name, value in asdict(self).items() if name != "responses"}
+        return options | {"command": list(self.command), "environment": environment} | named
 
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any]) -> "Program":

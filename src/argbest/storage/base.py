@@ -1,7 +1,7 @@
 """The storage protocol: a study is its definition and the events that followed, in one order for everybody.
 
-A study's state is a function of both, so whoever has read all events knows all there is to know: processes
-share a study by reading what the others have added before they add to it. Nothing told is ever changed.
+A study's state is a function of both, so that a process which has read all events knows the whole state:
+processes share a study by reading what the others have added before they add to it. No value is ever changed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ def are_truths(values: tuple[float, ...] | None) -> bool:
 
 @dataclass(frozen=True)
 class Failed:
-    """A trial gave no value and never will."""
+    """A trial failed: it gave no value and never will."""
 
     trial: int  # its id
     reason: str  # why, for people
@@ -100,7 +100,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class Refit:
-    """Hyper-parameters were learned from the first ``n_records`` observations told."""
+    """Hyper-parameters were learned from the first ``n_records`` results told."""
 
     n_records: int  # trials whose values they rest on
     n_observations: int  # replications in them
@@ -109,7 +109,7 @@ class Refit:
 
 @dataclass(frozen=True)
 class Begun:
-    """The policy fixed what it fixes once, from the first ``n_records`` observations told."""
+    """The policy fixed what it fixes once, from the first ``n_records`` results told."""
 
     n_records: int  # trials whose values it rests on
 
@@ -144,11 +144,11 @@ class Revised:
     contexts: Mapping[str, Any] | None
     retired_alternatives: tuple[int, ...]  # positions of all that are retired from here on
     retired_contexts: tuple[int, ...]
-    shares: tuple[float, ...]  # how much every context counts beside the others, retired ones too
-    pairs: tuple[tuple[int, int], ...]  # of what is new, to be simulated before the policy decides
+    shares: tuple[float, ...]  # the relative weight of every context, also of retired ones
+    pairs: tuple[tuple[int, int], ...]  # new pairs that are simulated before the policy decides
     cost: tuple[float, ...] | None  # of every pair, row by row, where the study has a table of costs
-    # Numbers of replications of every context before it that may have decided what is added; (): no value was
-    # told yet.
+    # How many numbers of replications were in use in every context: what these showed may have decided what
+    # is added; (): no value was told yet.
     seen: tuple[int, ...]
     time: float  # seconds since 1970
 
@@ -224,17 +224,17 @@ class Storage(Protocol):
         """Return a context in which nobody else can add events; an exception inside it discards its own."""
 
     def greet(self, worker: Worker) -> None:
-        """Keep what a worker says of itself, in place of what it said before.
+        """Store a worker's sign of life in place of the one before.
 
         Args:
-            worker: What it says.
+            worker: What it says of itself.
         """
 
     def workers(self) -> Sequence[Worker]:
-        """Return what every worker said last, by name."""
+        """Return the last sign of life of every worker, by name."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 # What a storage may offer beyond that, each by having the member (`argbest.core.abilities.offers`); two more
@@ -277,18 +277,18 @@ def is_shared(storage: Storage) -> bool:
 
 
 BACKUP = "Another program changed the database, or it is damaged: restore a backup."
-_SENSELESS = (
+_ERRORS_OF_DAMAGED_DATA = (
     ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
 )  # fmt: skip
 
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Turn what senseless data make of code that trusts them into a StorageError."""
+    """Turn errors that damaged data cause in the block into a StorageError about ``what``."""
     try:
         yield
     except ArgbestError:
         raise
-    except _SENSELESS as error:
+    except _ERRORS_OF_DAMAGED_DATA as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise StorageError(f"{what} holds data that argbest never wrote ({reason}). {BACKUP}") from error

@@ -77,9 +77,9 @@ def trouble(error: BaseException, place: Place) -> ArgbestError:
         return origin
     what, do = _sort(error, origin, place)
     detail = without_secrets(" ".join(str(origin).split()), place.url)
-    found = StorageError(f"{place} {what} ({detail}). {do} Everything acknowledged before is safe.")
-    found.transient, found.brief = what in _PASSING, f"{place} {what}"
-    return found
+    raised = StorageError(f"{place} {what} ({detail}). {do} Everything acknowledged before is safe.")
+    raised.transient, raised.brief = what in _PASSING, f"{place} {what}"
+    return raised
 
 
 def _sort(error: BaseException, origin: BaseException, place: Place) -> tuple[str, str]:
@@ -115,11 +115,11 @@ class Connections:
 
     @property
     def own(self) -> "_Link":
-        """What this process uses. A parent's is kept, untouched: even closing it would harm the parent."""
-        found = self._links.get(os.getpid())
-        if found is None:
-            found = self._links.setdefault(os.getpid(), _Link(self.place.engine()))
-        return found
+        """The link of this process. A parent's is kept, untouched: even closing it would harm the parent."""
+        link = self._links.get(os.getpid())
+        if link is None:
+            link = self._links.setdefault(os.getpid(), _Link(self.place.engine()))
+        return link
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -171,17 +171,17 @@ class Connections:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let one thread of this process in: threads wait better for each other here than in the database."""
+        """Let only one thread of this process enter: threads wait here better than in the database."""
         own, me = self.own, threading.get_ident()
         if own.holder == me:
             raise StorageError("exclusive() was entered inside itself. Leave the first before the second.")
         if not own.lock.acquire(timeout=places.WAIT):
-            held = StorageError(
+            error = StorageError(
                 f"{self.place} is held by another thread of this process for more than {places.WAIT:g} "
                 "seconds. Try again; if it lasts, look for what that thread waits for."
             )
-            held.transient, held.brief = True, f"{self.place} is held by another thread of this process"
-            raise held
+            error.transient, error.brief = True, f"{self.place} is held by another thread of this process"
+            raise error
         own.holder = me
         try:
             yield
@@ -190,7 +190,7 @@ class Connections:
             own.lock.release()
 
     def close(self) -> None:
-        """Let go of this process's files and connections; they are opened again when needed."""
+        """Close this process's files and connections; they are opened again when needed."""
         link = self._links.get(os.getpid())
         if link is not None:
             link.engine.dispose()

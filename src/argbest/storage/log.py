@@ -28,14 +28,14 @@ def _new(table: sa.Table) -> sa.ColumnElement[bool]:
 
 @cache
 def _news(kinds: tuple[type[Event], ...]) -> "sa.Select[*tuple[bool, ...]]":
-    """Return the question which kinds have news: most often one or two, so it is asked before any is read."""
+    """Return the query which kinds of events are new: mostly one or two, so it comes before reading."""
     tables = (TABLES[kind] for kind in kinds)
     return sa.select(*(sa.exists().where(_new(table)).label(table.name) for table in tables))
 
 
 @cache
 def _read(kind: Any, found: int) -> "sa.Select[Any]":
-    """Return the question for the events of a kind, in tables of a version."""
+    """Return the query for the events of a kind, in tables of a version."""
     return sa.select(*columns(kind, found)).where(_new(TABLES[kind]))
 
 
@@ -59,7 +59,7 @@ def read(
 ) -> list[Event]:
     """Return the events of a study after one revision and up to another, in their order.
 
-    ``version`` is that of the tables if it is not ours: older files that nobody may change lack some.
+    ``version`` is that of the tables if it is not ours: older files that cannot be changed lack some.
     """
     if after >= upto:
         return []
@@ -96,7 +96,7 @@ class SQLLog:
 
     def append(self, events: Sequence[Event]) -> None:
         """Add events."""
-        self._broken = True  # until all are in: somebody may catch the error and go on
+        self._broken = True  # until all are added: the caller may catch an error and continue
         rows: dict[type[Event], list[dict[str, Any]]] = {kind: [] for kind in TABLES}
         for revision, event in enumerate(events, self._reached + 1):
             if type(event) not in rows:

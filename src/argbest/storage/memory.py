@@ -58,15 +58,15 @@ class MemoryStorage:
                 self._last_refit = number, event
 
     def greet(self, worker: Worker) -> None:
-        """Keep what a worker says of itself."""
+        """Keep a worker's sign of life."""
         self._workers[worker.name] = worker
 
     def workers(self) -> Sequence[Worker]:
-        """Return what every worker said last, by name."""
+        """Return the last sign of life of every worker, by name."""
         return [self._workers[name] for name in sorted(self._workers)]
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Do nothing: there is nothing to close."""
 
 
 class _Log:

@@ -1,4 +1,4 @@
-"""From what the user gives as ``storage`` to a storage; and addresses as they may be shown: no password."""
+"""The storage that the user means by ``storage``; and addresses as they may be shown, without passwords."""
 
 import os
 import re
@@ -10,14 +10,12 @@ from urllib.parse import quote, quote_plus
 from argbest import plugins
 from argbest.core.abilities import offers
 from argbest.errors import InputError, StorageError
-from argbest.storage.base import ListsStudies
+from argbest.storage.base import ListsStudies, Storage
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
-    from argbest.storage.base import Plain, Storage
-
-_METHODS = ("create", "definition", "since", "exclusive", "greet", "workers", "close")
+    from argbest.storage.base import Plain
 
 
 def open_storage(
@@ -47,17 +45,18 @@ def open_storage(
                 raise
             raise StorageError("databases need SQLAlchemy 2: pip install 'sqlalchemy>=2.0.30'") from error
         return SQLStorage(where, name=name)
-    if all(callable(getattr(where, method, None)) for method in _METHODS):
+    if offers(where, Storage):
         return where
+    methods = [name for name in vars(Storage) if not name.startswith("_")]
     raise InputError(
         f"storage={where!r} is not a storage. Give None (memory), a file name, a database URL, or an object "
-        f"with the methods {', '.join(_METHODS)}."
+        f"with the methods {', '.join(methods)}."
     )
 
 
 @contextmanager
 def opened(where: "str | os.PathLike[str] | Storage | None", *, name: str) -> "Iterator[Storage]":
-    """Yield the storage that ``where`` means; it stays open, but lets go of everything after an exception."""
+    """Yield the storage that ``where`` means; it stays open after the block, but not after an exception."""
     storage = open_storage(where, name=name)
     try:
         yield storage
@@ -126,7 +125,7 @@ def concealed(text: str) -> str:
 
 
 def without_secrets(text: str, url: "URL") -> str:
-    """Return what somebody said about an address with *** in the place of its secrets, however spelt."""
+    """Return a text about an address with *** in the place of its secrets, however they are spelt."""
     spelt = {
         form for secret in _secrets(url) for form in (secret, quote(secret, safe=""), quote_plus(secret))
     }

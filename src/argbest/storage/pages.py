@@ -1,8 +1,9 @@
-"""Pages: events once more, many to a piece, as plain arrays that are read a hundred times as fast as rows.
+"""Pages: copies of the events as plain arrays, many in one piece, read a hundred times as fast as rows.
 
-The events stay the truth. Pages follow each other without a gap, each with a fingerprint of itself and all
-before it, and the last one holds the state that they add up to. What does not fit is left aside, and the
-events are read instead. A piece is a line of JSON that names arrays, then these: nothing is pickled.
+The events remain what counts. Pages follow each other without a gap, each with a fingerprint of itself and
+all before it, and the last one holds the state that all events lead to. Pages that do not fit are ignored,
+and the events are read instead. A piece is a line of JSON that names arrays, and then these arrays: nothing
+is pickled.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from argbest.core.arrays import AnyArray
 from argbest.errors import StorageError
 from argbest.storage.base import Asked, Event, Plain, Refit, Response, Storage, Told, are_truths
 
-VERSION = 1  # of what pages and states hold; others are left aside
+VERSION = 1  # of what pages and states hold; pages of other versions are ignored
 _RARE = {kind.__name__: kind for kind in get_args(Event) if kind not in (Asked, Told)}
 _DIGEST = 16  # bytes
 _ROUNDING = 2e-15  # of a sum, times the root of the number of terms: some ten times what is usual
@@ -37,7 +38,7 @@ class Page:
     last: int
     fingerprint: str  # of this page and all before it
     content: bytes
-    state: bytes | None  # what all events up to ``last`` add up to; None once a later page has one
+    state: bytes | None  # the state after all events up to ``last``; None once a later page has one
 
 
 class Paged(Storage, Protocol):
@@ -50,13 +51,13 @@ class Paged(Storage, Protocol):
         """Return the pages in their order."""
 
     def keep_page(self, page: Page) -> None:
-        """Keep a page in place of all that reach beyond its first event, and forget all other states.
+        """Store a page in place of all that reach beyond its first event, and delete all other states.
 
-        Nothing happens if those left do not end where it begins: somebody else was faster.
+        Nothing happens if the other pages do not end where it begins: somebody else was faster.
         """
 
     def drop_pages(self) -> None:
-        """Let go of all pages."""
+        """Delete all pages."""
 
 
 class Summed(Storage, Protocol):
@@ -66,8 +67,8 @@ class Summed(Storage, Protocol):
         """Return the `SUMS` of the events up to number ``last``."""
 
 
-# What tells whether a row was changed, by the names of columns that are multiplied and added up: of trials
-# and of observations. The last one of observations tells whether two values have changed places.
+# Sums that show whether a row was changed, by the names of the columns that are multiplied: of trials and of
+# replications. The last one shows whether two values have changed places.
 SUMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "asked": ((), ("alternative",), ("context",), ("replication",)),
     "told": ((), ("n",), ("m2",), ("mean",), ("trial", "mean")),
@@ -76,10 +77,10 @@ SUMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 
 @dataclass(frozen=True)
 class Past:
-    """Events as columns: numbers of all that was asked and told, and the other events themselves."""
+    """Events as columns: numbers of all `Asked` and `Told`, and the other events themselves."""
 
     kind: AnyArray  # of every event, in their order
-    asked: Mapping[str, AnyArray]  # ``worker`` is the place of a name
+    asked: Mapping[str, AnyArray]  # ``worker`` is a position in ``workers``
     # ``size`` counts single values, -1 for a summary; ``truths``: they are True and False; no seconds are NaN
     told: Mapping[str, AnyArray]
     values: AnyArray  # all single values of the first response, one after the other
@@ -94,7 +95,7 @@ class Past:
         return 1 + len(self.further["mean"])
 
     def adds_up_to(self, sums: Mapping[str, float]) -> bool:
-        """Return whether these events have the sums that a database finds, but for the rounding of sums."""
+        """Return whether these events have the `SUMS` that a database found, up to rounding."""
         for kind, columns in (("asked", self.asked), ("told", self.told)):
             for names in SUMS[kind]:
                 terms = np.ones(len(columns["trial"]))
@@ -182,15 +183,15 @@ def read(pages: Sequence[Page]) -> tuple[Past, dict[str, AnyArray], Plain]:
 
 
 def _fingerprint(before: str, content: bytes) -> str:
-    """Return what tells a piece that follows others from any other."""
+    """Return the fingerprint of a piece, which depends on all pieces before it."""
     return hashlib.blake2b(content, key=before.encode(), digest_size=_DIGEST).hexdigest()
 
 
 def pack(arrays: Mapping[str, AnyArray], words: Plain) -> bytes:
     """Return arrays and plain values in one piece."""
     small = {name: _small(np.asarray(each)) for name, each in arrays.items()}
-    said = [[name, each.dtype.str, list(each.shape)] for name, each in small.items()]
-    head = json.dumps({"version": VERSION, "arrays": said, "words": words}, allow_nan=False)
+    layout = [[name, each.dtype.str, list(each.shape)] for name, each in small.items()]
+    head = json.dumps({"version": VERSION, "arrays": layout, "words": words}, allow_nan=False)
     return head.encode("ascii") + b"\n" + b"".join(each.tobytes() for each in small.values())
 
 
@@ -252,7 +253,7 @@ def _content(events: Sequence[Event]) -> bytes:
 
 
 def without_params(event: Event) -> Event:
-    """Return an event without what is forgotten once a later one has taken its place."""
+    """Return an event without the parameters of a refit, which are deleted once a later refit is stored."""
     return replace(event, params=None) if isinstance(event, Refit) else event
 
 
@@ -267,23 +268,23 @@ def _past(arrays: Mapping[str, AnyArray], words: Plain) -> Past:
         kind, _, column = name.partition(" ")
         if column:
             parts[kind][column] = array
-    unsaid = np.zeros(len(parts["told"]["trial"]), np.int8)
-    parts["told"].setdefault("truths", unsaid)  # older pages do not tell
-    rare = tuple(_event(name, said) for name, said in words["rare"])
+    no_truths = np.zeros(len(parts["told"]["trial"]), np.int8)
+    parts["told"].setdefault("truths", no_truths)  # older pages have no such column
+    rare = tuple(_event(name, plain) for name, plain in words["rare"])
     return Past(
         kind=arrays["kind"], **parts, values=arrays["values"], workers=tuple(words["workers"]), rare=rare
     )
 
 
-def _event(name: str, said: Plain) -> Event:
-    if "pairs" in said:
-        said = {**said, "pairs": tuple((int(k), int(c)) for k, c in said["pairs"])}
-    if "responses" in said:
-        said = {**said, "responses": tuple(map(str, said["responses"]))}
+def _event(name: str, plain: Plain) -> Event:
+    if "pairs" in plain:
+        plain = {**plain, "pairs": tuple((int(k), int(c)) for k, c in plain["pairs"])}
+    if "responses" in plain:
+        plain = {**plain, "responses": tuple(map(str, plain["responses"]))}
     for column in ("retired_alternatives", "retired_contexts", "shares", "cost", "seen"):
-        if said.get(column) is not None:
-            said = {**said, column: tuple(said[column])}
-    event: Event = _RARE[name](**said)
+        if plain.get(column) is not None:
+            plain = {**plain, column: tuple(plain[column])}
+    event: Event = _RARE[name](**plain)
     return event
 
 
@@ -303,7 +304,7 @@ def _joined(found: Sequence[Past]) -> Past:
 
 
 def _joined_further(found: Sequence[Past]) -> dict[str, AnyArray]:
-    """Return what all pages hold of further responses; pages without a record do not know how many."""
+    """Return the further responses of all pages; pages without a record do not know how many there are."""
     some = [each.further for each in found if len(each.told["trial"])] or [found[0].further]
     return {name: np.concatenate([part[name] for part in some], axis=1) for name in some[0]}
 
@@ -312,8 +313,8 @@ def _rows(columns: Mapping[str, AnyArray], names: Sequence[str]) -> Iterable[Any
     return zip(*(columns[name].tolist() for name in names), strict=True)
 
 
-def _seconds(said: float) -> float | None:
-    return None if math.isnan(said) else said
+def _seconds(stored: float) -> float | None:
+    return None if math.isnan(stored) else stored
 
 
 def _taken(values: Iterator[float], size: int, truths: int) -> tuple[float, ...] | None:

@@ -53,13 +53,13 @@ class Place:
         return f"the database {self.url.database or ''!r} on {host}{port}"
 
     def missing(self) -> bool:
-        """Return whether this is a file that does not exist; merely looking shall not make one."""
+        """Return whether this is a file that does not exist; looking must not create it."""
         return self.path is not None and not self.path.exists()
 
     def look(self) -> tuple[int, int, int] | None:
-        """Return what tells a file from another that takes its place, and its size; None without a file.
+        """Return what identifies a file, also if another one replaces it, and its size; None without a file.
 
-        It is not opened: to close it again would undo SQLite's locks.
+        The file is not opened, because closing it would release SQLite's locks.
         """
         try:
             found = None if self.path is None else os.stat(self.path)
@@ -68,7 +68,7 @@ class Place:
         return None if found is None else (found.st_dev, found.st_ino, found.st_size)
 
     def engine(self) -> sa.Engine:
-        """Return a new engine; transactions are begun and ended in so many words, so it commits nothing."""
+        """Return a new engine; it commits nothing by itself: transactions are begun and ended explicitly."""
         if self.path is not None:
             return self._file_engine(self.path)
         defaults = _CONNECT | {"client_encoding": "utf8", "application_name": "argbest"}
@@ -181,7 +181,7 @@ def _file_url(text: str) -> Place:
 
 
 class _Cursor(sqlite3.Cursor):
-    """Waits for whoever holds the lock. SQLite itself would wait deaf to Ctrl-C, and not for every lock."""
+    """Waits until a lock is released. SQLite itself would not hear Ctrl-C, and not wait for every lock."""
 
     def execute(self, *arguments: Any) -> "_Cursor":
         deadline = time.monotonic() + WAIT

@@ -1,7 +1,7 @@
 """The tables of stored studies: one per kind of event, plain columns, rows that are only ever added.
 
-JSON is used where the shape is the study's own business: its definition, the replications told, the
-parameters of a refit. Nothing is pickled, so any program that reads SQL can read a study.
+JSON is used where the shape depends on the study: its definition, the replications told, the parameters of a
+refit. Nothing is pickled, so any program that reads SQL can read a study.
 """
 
 import json
@@ -83,9 +83,9 @@ def version() -> int:
 
 
 class _Stored(sa.TypeDecorator[Any]):
-    """What is not None: ``put`` into a form that databases keep, and ``got`` back.
+    """Values other than None: ``put`` into a form that databases keep, and ``got`` back from it.
 
-    SQLite keeps anything in any column, so it is looked at whether what comes was ``written``.
+    SQLite keeps anything in any column, so what comes back is checked to be of the type ``written``.
     """
 
     written: Any = str

@@ -224,8 +224,8 @@ class SQLStorage:
             with self._way.connection() as connection, self._way.explained():
                 found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
             if found != "ok":
-                said = " ".join(str(found).split())[:200]
-                raise StorageError(f"{self._place} is damaged ({said}). {BACKUP}")
+                detail = " ".join(str(found).split())[:200]
+                raise StorageError(f"{self._place} is damaged ({detail}). {BACKUP}")
 
     def close(self) -> None:
         """Let go of files and connections; they are opened again when needed."""

@@ -32,10 +32,10 @@ class Seeds:
         return int(self.rule.own(self.root, pair, replication, parted or 0))
 
 
-def given_back(ledger: Ledger, n: int, only: int | None) -> list[int]:
-    """Return up to n trials that wait to be asked again, those of one context if told."""
-    some = _of_active_rows(ledger, ledger.given_back)
-    return list(islice((i for i in some if only in (None, ledger.trials.pair(i)[1])), n))
+def given_back(ledger: Ledger, n: int, context: int | None) -> list[int]:
+    """Return up to n trials that were given back, of any context or of the one named."""
+    trials = _of_active_rows(ledger, ledger.given_back)
+    return list(islice((i for i in trials if context in (None, ledger.trials.pair(i)[1])), n))
 
 
 def _of_active_rows(ledger: Ledger, trials: list[int]) -> list[int]:
@@ -46,17 +46,17 @@ def _of_active_rows(ledger: Ledger, trials: list[int]) -> list[int]:
     return [i for i in trials if not out[ledger.trials.pair(i)]]
 
 
-def of_user(ledger: Ledger, n: int, only: int | None) -> list[tuple[int, int]]:
-    """Return up to n pairs that the user enqueued, those of one context if told; none that was set aside."""
+def of_user(ledger: Ledger, n: int, context: int | None) -> list[tuple[int, int]]:
+    """Return up to n pairs that the user enqueued, of any context or of the one named; none set aside."""
     if not ledger.enqueued:  # by far the most common
         return []
     aside = ledger.set_aside
-    return list(islice((p for p in ledger.enqueued if only in (None, p[1]) and not aside[p]), n))
+    return list(islice((p for p in ledger.enqueued if context in (None, p[1]) and not aside[p]), n))
 
 
-def of_design(ledger: Ledger, n: int, only: int | None) -> list[tuple[int, int]]:
-    """Return up to n pairs left of the initial design, those of one context if told."""
-    return list(islice((pair for pair in ledger.queue if only in (None, pair[1])), n))
+def of_design(ledger: Ledger, n: int, context: int | None) -> list[tuple[int, int]]:
+    """Return up to n pairs left of the initial design, of any context or of the one named."""
+    return list(islice((pair for pair in ledger.queue if context in (None, pair[1])), n))
 
 
 def choose(
@@ -68,14 +68,17 @@ def choose(
     due: Iterable[tuple[int, int]],
     *,
     n: int,
-    only: int | None,
+    context: int | None,
 ) -> list[tuple[int, int]]:
-    """Return the policy's n pairs, the trials under way and those ``due`` before them taken into account."""
+    """Return the n pairs that the policy chooses, in any context or in the one named.
+
+    It takes into account the trials under way and the pairs ``due``, which are asked for before its own.
+    """
     pending = ledger.pending.copy()
     for pair in due:
         pending[pair] += 1
-    if only is not None:
-        setting = replace(setting, allowed=np.arange(ledger.problem.n_contexts) == only)
+    if context is not None:
+        setting = replace(setting, allowed=np.arange(ledger.problem.n_contexts) == context)
     decision = step.decide(
         policy, knowledge.learned, ledger.live, pending, setting,
         roots=seeds.root, step=len(ledger.trials), n=n, ruled_out=ledger.ruled_out,
@@ -84,7 +87,7 @@ def choose(
 
 
 def begun(policy: Policy, ledger: Ledger, setting: Setting) -> Policy | None:
-    """Return the policy to go on with, if it fixes something now that the initial design is in."""
+    """Return the policy to continue with if it fixes something after the initial design, and that is told."""
     if not offers(policy, Begins) or ledger.queue or ledger.held:
         return None
     if any(map(ledger.trials.designed, _of_active_rows(ledger, ledger.given_back))):
@@ -97,24 +100,27 @@ def issued(
     seeds: Seeds,
     worker: str,
     *,
-    again: Iterable[int],
+    given_back: Iterable[int],
     enqueued: list[tuple[int, int]],
     designed: list[tuple[int, int]],
     chosen: list[tuple[int, int]],
     parted: int | None,
 ) -> list[Event]:
-    """Return the events that give these trials to a worker; ``parted``: see `Ledger.parted`."""
+    """Return the events that give a worker the trials given back and new trials of the pairs.
+
+    ``parted``: see `Ledger.parted`.
+    """
     now = time.time()
-    events: list[Event] = [Passed(trial, worker, now) for trial in again]
-    more: dict[tuple[int, int], int] = {}
-    begun = sum(ledger.trials.columns["designed"]) if ledger.numbers is not None else 0
+    events: list[Event] = [Passed(trial, worker, now) for trial in given_back]
+    new: dict[tuple[int, int], int] = {}  # trials of a pair among these events
+    n_designed = sum(ledger.trials.columns["designed"]) if ledger.numbers is not None else 0
     for i, (k, c) in enumerate(enqueued + designed + chosen):
-        number = max(int(ledger.replications[k, c]), ledger.first_free) + more.get((k, c), 0)
-        place = i - len(enqueued)  # in the initial design
+        number = max(int(ledger.replications[k, c]), ledger.first_free) + new.get((k, c), 0)
+        place = i - len(enqueued)  # among the pairs of the initial design
         by_design = 0 <= place < len(designed)
         if ledger.numbers is not None and by_design:
-            number = ledger.numbers[begun + place]
-        more[k, c] = more.get((k, c), 0) + 1
+            number = ledger.numbers[n_designed + place]
+        new[k, c] = new.get((k, c), 0) + 1
         seed = seeds.of((k, c), number, parted)
         events.append(Asked(len(ledger.trials) + i, k, c, number, seed, by_design, worker, now))
     return events

@@ -1,9 +1,9 @@
 """Snapshots of a stored study, and whether it is sound.
 
-A snapshot is what a study has become, kept beside its events so that opening it costs by what is new: pages
-(`argbest.storage.pages`) and the state that they add up to. It is an aid and no more: one that is missing,
-damaged, of another version or of another study is passed over, and all events are read. What it alone can
-tell is that the row of an event was changed since: then it is passed over too, but kept as a witness.
+A snapshot holds the events so far in pages (`argbest.storage.pages`) and the state that they lead to. It is
+stored beside the events, so that to open a study only later events have to be read one by one. It only saves
+time: one that is missing, damaged, of another version or of another study is ignored, and all events are
+read. It also shows if the row of an event was changed later: then it is ignored, too, but kept as evidence.
 """
 
 import json
@@ -53,11 +53,11 @@ class Check:
     """What a check of a study found; it is sound if nothing is wrong."""
 
     events: int
-    observations: int
+    replications: int
     snapshot: int  # events that the snapshot holds, 0 without one
-    wrong: str  # with the events, "" if nothing is
-    stale: str  # with the snapshot, "" if nothing is: no value depends on it
-    changed: str  # which event is not as it was stored, "" if the snapshot knows of none
+    wrong: str  # what is wrong with the events, "" if nothing is
+    stale: str  # what is wrong with the snapshot, on which no value depends; "" if nothing is
+    changed: str  # which event is not as it was stored, "" if the snapshot shows none
 
     @property
     def sound(self) -> bool:
@@ -67,19 +67,19 @@ class Check:
     def __str__(self) -> str:
         if self.wrong:
             return f"damaged: {self.wrong}"
-        held = f"{self.events:,} events, {self.observations:,} replications"
+        size = f"{self.events:,} events, {self.replications:,} replications"
         if self.changed:
             return f"changed by another program: {self.changed}"
         if self.stale:
-            return f"all events are sound ({held}), but the snapshot does not match them: {self.stale}"
-        kept = f"; the snapshot of the first {self.snapshot:,} agrees with them" if self.snapshot else ""
-        return f"sound: {held}{kept}."
+            return f"all events are sound ({size}), but the snapshot does not match them: {self.stale}"
+        agrees = f"; the snapshot of the first {self.snapshot:,} agrees with them" if self.snapshot else ""
+        return f"sound: {size}{agrees}."
 
 
 def check(storage: Storage, stored: Plain) -> Check:
-    """Return whether the events of a study are sound, and whether its snapshot is what they add up to.
+    """Return whether the events of a study are sound, and whether its snapshot agrees with them.
 
-    All events are read and followed one by one, which takes a while where they are many.
+    All events are read and applied one by one, which takes a while if there are many.
     """
     with explained("the definition of the study"):
         ledger = empty_ledger(definition.problem_from(stored["problem"], None), stored)
@@ -90,9 +90,9 @@ def check(storage: Storage, stored: Plain) -> Check:
             storage.integrity()
         events = storage.since(0)
         with explained("an event"):
-            kept = storage.pages() if offers(storage, Paged) else []
-            reached = kept[-1].last if kept else 0
-            arrays, words, stale, changed = _held_against(events, kept, stored["id"])
+            snapshot = storage.pages() if offers(storage, Paged) else []
+            reached = snapshot[-1].last if snapshot else 0
+            arrays, words, stale, changed = _compared(events, snapshot, stored["id"])
             for number, event in enumerate(events, start=1):
                 refuse_unsound(event, ledger)
                 ledger.apply(event)
@@ -104,7 +104,7 @@ def check(storage: Storage, stored: Plain) -> Check:
 
 
 def forget(storage: Storage) -> None:
-    """Let go of the snapshot of a study; whoever opens it next makes another."""
+    """Delete the snapshot of a study; whoever opens the study next makes another."""
     if offers(storage, Paged):
         storage.drop_pages()
 
@@ -117,22 +117,22 @@ def empty_ledger(problem: Problem, stored: Plain) -> Ledger:
     )  # fmt: skip
 
 
-def _held_against(
-    events: Sequence[Event], kept: Sequence[Page], study: str
+def _compared(
+    events: Sequence[Event], snapshot: Sequence[Page], study: str
 ) -> tuple[Mapping[str, AnyArray], Plain, str, str]:
-    """Return the state that pages lead to, what is wrong with them, and which event they have otherwise."""
-    if not kept:
+    """Return the arrays and the words of a snapshot, what is wrong with it, and which event was changed."""
+    if not snapshot:
         return {}, {}, "", ""
     try:
         with explained("a page"):
-            past, arrays, words = pages.read(kept)
+            past, arrays, words = pages.read(snapshot)
             changed = _changed(past, events)
     except StorageError as error:
         return {}, {}, str(error), ""
     if words.get("study") != study:
         return arrays, words, "it belongs to another study.", ""
-    if len(events) < kept[-1].last:
-        return arrays, words, f"it holds {kept[-1].last:,} events, there are {len(events):,}.", ""
+    if len(events) < snapshot[-1].last:
+        return arrays, words, f"it holds {snapshot[-1].last:,} events, there are {len(events):,}.", ""
     return arrays, words, "", changed
 
 
@@ -141,23 +141,25 @@ def _changed(past: Past, events: Sequence[Event]) -> str:
 
     A page has a fingerprint of itself, so where both differ it is the row of the event that was changed.
     """
-    theirs = zip(past.events(), map(pages.without_params, events), strict=False)
-    for number, (first, now) in enumerate(theirs, start=1):
-        if first != now:
-            return f"event {number:,} was stored as {_words(first)}, and is {_words(now)} now."
+    both = zip(past.events(), map(pages.without_params, events), strict=False)
+    for number, (before, now) in enumerate(both, start=1):
+        if before != now:
+            return f"event {number:,} was stored as {_shortened(before)}, and is {_shortened(now)} now."
     return ""
 
 
-def _words(event: Event) -> str:
+def _shortened(event: Event) -> str:
     return str(event)[:_LONGEST]
 
 
 def _difference(ledger: Ledger, arrays: Mapping[str, AnyArray], words: Plain) -> str:
     """Return how a state differs from that of a ledger, "" if it does not."""
-    own, said = ledger.state()
-    told = json.loads(json.dumps(said))
-    names = [name for name in own if not np.array_equal(own[name], arrays.get(name, np.empty(0)))]
-    names += [name for name in told if told[name] != words.get(name)]
+    ledger_arrays, values = ledger.state()
+    ledger_words = json.loads(json.dumps(values))
+    names = [
+        name for name, own in ledger_arrays.items() if not np.array_equal(own, arrays.get(name, np.empty(0)))
+    ]
+    names += [name for name, own in ledger_words.items() if own != words.get(name)]
     if words.get("study") != ledger.study:
         names.append("study")
     return f"they add up to another {', '.join(names)}." if names else ""
@@ -169,10 +171,10 @@ _LATEST = 9e9  # seconds since 1970: the year 2255
 
 
 def refuse_unsound(event: Event, ledger: Ledger) -> None:
-    """Refuse an event that this study can never have written: it would be taken for something else."""
+    """Refuse an event that this study can never have written: applied, it would give wrong results."""
     if not _sound(event, ledger):
         raise StorageError(
-            f"the stored events contain one that argbest never wrote: {_words(event)}. {BACKUP}"
+            f"the stored events contain one that argbest never wrote: {_shortened(event)}. {BACKUP}"
         )
 
 
@@ -251,8 +253,8 @@ def _value_is_sound(n: int, told: Response) -> bool:
     return same and abs(told.mean - math.fsum(values) / n) <= rounding
 
 
-EVERY = 1000  # events at least: to read so many one by one takes some hundredths of a second
-_SHARE = 10  # and as many as a tenth of the pairs, whose tables are written each time
+EVERY = 1000  # events between snapshots, at least: so many are read in some hundredths of a second
+_SHARE = 10  # and at least a tenth of the number of pairs, whose tables each snapshot contains
 
 
 _WHAT_TO_DO = (
@@ -262,12 +264,12 @@ _WHAT_TO_DO = (
 
 
 class Snapshot(NamedTuple):
-    """The events up to one of them, what they add up to, and those that followed."""
+    """The first events of a study, the state that they lead to, and the events after them."""
 
     past: Past
     arrays: Mapping[str, AnyArray]
     words: Plain
-    news: Sequence[Event]
+    news: Sequence[Event]  # the events after them
 
 
 class Snapshots:
@@ -277,58 +279,58 @@ class Snapshots:
         self._storage = storage if offers(storage, Paged) else None  # None: it can keep no pages
         self._study = study
         self._every = max(EVERY, cells // _SHARE)
-        self._reached = 0  # events in the last one, as far as is known
-        self._anew = False  # what is there cannot be used
-        self._contradicted = False  # by events, so it stays: it alone shows what these were at first
+        self._reached = 0  # events in the last snapshot, as far as is known
+        self._unusable = False  # whether the stored snapshot cannot be used, so that the next replaces it
+        self._evidence = False  # whether it shows that events were changed: then it is never replaced
 
     def read(self) -> Snapshot | None:
-        """Return the last one; None where there is none that can be relied on."""
-        self._reached, self._anew, self._contradicted = 0, False, False
+        """Return the last snapshot; None where there is none that can be relied on."""
+        self._reached, self._unusable, self._evidence = 0, False, False
         if self._storage is None:
             return None
         with suppress(StorageError), explained("a snapshot"):
-            self._anew = True  # until what is there has proved useful
-            kept = self._storage.pages()
-            if not kept:
-                self._anew = False
+            self._unusable = True  # until it is known to be sound
+            stored = self._storage.pages()
+            if not stored:
+                self._unusable = False
                 return None
-            past, arrays, words = pages.read(kept)
-            last, *news = self._storage.since(kept[-1].last - 1)
+            past, arrays, words = pages.read(stored)
+            last, *news = self._storage.since(stored[-1].last - 1)
             if words["study"] != self._study:
                 return None
             if past.last() != pages.without_params(last) or not self._adds_up(past):
                 changed = _changed(past, self._storage.since(0))
                 if changed:
-                    self._contradicted = True
+                    self._evidence = True
                     warnings.warn(f"{changed} {_WHAT_TO_DO}", DataNotice, stacklevel=2)
                     return None
-            self._reached, self._anew = kept[-1].last, False
+            self._reached, self._unusable = stored[-1].last, False
             return Snapshot(past, arrays, words, news)
         return None
 
     def _adds_up(self, past: Past) -> bool:
-        """Return whether the rows of events add up to what pages hold, where the storage can tell."""
+        """Return whether sums over the rows of events equal those over the pages, if the storage has sums."""
         storage = self._storage
         return not offers(storage, Summed) or past.adds_up_to(storage.sums(len(past.kind)))
 
     def refuse(self) -> None:
-        """Let the next one take the place of all that are there: the last could not be used."""
-        self._reached, self._anew = 0, True
+        """Let the next snapshot replace the stored one, which could not be used."""
+        self._reached, self._unusable = 0, True
 
     def due(self, revision: int) -> bool:
-        """Return whether one should be kept, now that there are so many events."""
-        possible = self._storage is not None and not self._contradicted
+        """Return whether a snapshot should be stored now that there are so many events."""
+        possible = self._storage is not None and not self._evidence
         return possible and revision - self._reached >= self._every
 
     def keep(self, revision: int, arrays: Mapping[str, AnyArray], words: Plain) -> bool:
-        """Return whether the state after so many events was kept; not if another worker was faster."""
+        """Store the state after so many events, unless another worker was faster; return whether it did."""
         storage = self._storage
         if storage is None:
             return False
-        self._reached, before = (0, "") if self._anew else storage.paged()
+        self._reached, before = (0, "") if self._unusable else storage.paged()
         if not self.due(revision):
             return False
         events = storage.since(self._reached)[: revision - self._reached]
         storage.keep_page(pages.page(events, self._reached, before, arrays, {**words, "study": self._study}))
-        self._reached, self._anew = revision, False
+        self._reached, self._unusable = revision, False
         return True

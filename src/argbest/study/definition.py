@@ -58,7 +58,7 @@ class Options:
         cost: object = None,
         where: str = "",
     ) -> "Options":
-        """Return the options of `Study`; ``where`` stands before names in errors: "[study] " of a file."""
+        """Return the options of `Study`; ``where`` is put before names in errors: "[study] " of a file."""
         if question is not None:
             with within(where and f"{where}question"):
                 problem = problem.asking(question)
@@ -129,7 +129,7 @@ def design(stored: Plain) -> list[tuple[int, int]] | None:
 
 
 def numbers(stored: Plain) -> list[int] | None:
-    """Return which replications the initial design consists of, where that was said; None: the usual."""
+    """Return the replication number of each pair of the initial design if they are stored; None: 0, 1, ..."""
     given = [] if is_auto(stored["initial"]) else stored["initial"]
     return [int(number) for _, _, number in given] if given and len(given[0]) > 2 else None
 
@@ -137,10 +137,10 @@ def numbers(stored: Plain) -> list[int] | None:
 def _initial(given: object, problem: Problem, seed: int) -> list[list[int]] | str:
     if is_auto(given):
         return AUTO
-    made = designs.design(given)
-    pairs = made.pairs(problem, streams.generator(seed, streams.Purpose.DESIGN))
-    said = getattr(made, "numbers", None)
-    return [[*pair, *more] for pair, more in zip(pairs, said or [()] * len(pairs), strict=True)]
+    chosen = designs.design(given)
+    pairs = chosen.pairs(problem, streams.generator(seed, streams.Purpose.DESIGN))
+    numbers = getattr(chosen, "numbers", None)
+    return [[*pair, *more] for pair, more in zip(pairs, numbers or [()] * len(pairs), strict=True)]
 
 
 def _plan(given: object) -> Plain:
@@ -152,7 +152,7 @@ def _plan(given: object) -> Plain:
 def restored(
     stored: Plain, simulate: Simulate | None, policy: Policy | None, model: Model[Any] | None
 ) -> tuple[Problem, Policy, Model[Any]]:
-    """Return the problem, the policy and the model of a definition; what is given takes its place."""
+    """Return the problem, the policy and the model of a definition; those given replace those stored."""
     if simulate is None and stored["simulator"] is not None:
         simulate = stored_simulators.simulator_from(stored["simulator"])
     problem = problem_from(stored["problem"], simulate)
@@ -160,16 +160,16 @@ def restored(
 
 
 def policy_from(stored: Plain) -> Policy:
-    """Return a policy of ours that was stored in the course of a study."""
+    """Return a policy of argbest that was stored in the course of a study."""
     policy: Policy = _object("policy", stored, None)
     return policy
 
 
 def modern(stored: Plain, *, notify: bool) -> Plain:
-    """Return a definition that any version has stored in today's words.
+    """Return a definition, stored by any version, as this version would store it.
 
-    Where the model is gone its successor stands in its place, with a notice, and ``succeeded`` holds the name
-    of the old.
+    A model that no longer exists is replaced by its successor, with a notice, and ``succeeded`` holds the
+    name of the old one.
     """
     if "class" not in stored["model"]:
         return stored
@@ -300,10 +300,10 @@ def _axis(kind: Kind, stored: Plain) -> Axis:
     return Axis(kind, labels, columns, stored["named"], declared, word, people)
 
 
-_OF_PROBLEM = (
+_COMPARED_OF_PROBLEM = (
     *("goal", "limits", "price", "responses", "weights", "bounds", "reward_range", "rate", "question"),
 )
-_OPTIONS = ("policy", "model", "seed", "refit_every", "common_random_numbers", "cost")
+_COMPARED = ("policy", "model", "seed", "refit_every", "common_random_numbers", "cost")
 _LONGEST = 200  # characters of a value
 
 
@@ -313,7 +313,7 @@ _Difference: TypeAlias = tuple[str, object, object]  # what differs, as it is st
 def grown(stored: Plain, problem: Problem, described: Plain) -> Plain:
     """Return the definition that a study would have if it had begun with the table that it has now.
 
-    Its initial design and its costs are taken for those ``described``: both depend on the table.
+    Its initial design and its costs are taken from the one ``described``: both depend on the table.
     """
     return {**stored, "problem": of_problem(problem), **{n: described[n] for n in ("initial", "cost")}}
 
@@ -323,47 +323,48 @@ def differences(
 ) -> list[str]:
     """Return how a described study differs from the stored one; names, simulators and plans may differ.
 
-    ``says`` stands before what is described. Without ``rows`` these may differ, and weights; where rows do,
-    also what depends on them: bounds, costs and the initial design.
+    ``says`` stands before what is described. Without ``rows`` the rows and the weights may differ; if rows
+    do, also what depends on them: bounds, costs and the initial design.
     """
-    there, here = (json.loads(json.dumps(each)) for each in (stored, described))
-    of_rows = list(_of_rows(there["problem"], here["problem"]))
-    left_out = () if rows else ("weights", "bounds", "cost", "initial") if of_rows else ("weights",)
+    old, new = (json.loads(json.dumps(each)) for each in (stored, described))
+    of_rows = list(_row_differences(old["problem"], new["problem"]))
+    ignored = () if rows else ("weights", "bounds", "cost", "initial") if of_rows else ("weights",)
+    of_problem = tuple(name for name in _COMPARED_OF_PROBLEM if name not in ignored)
     found = [
-        *_differing(there["problem"], here["problem"], tuple(n for n in _OF_PROBLEM if n not in left_out)),
-        *_of_axes(there["problem"], here["problem"]),
+        *_value_differences(old["problem"], new["problem"], of_problem),
+        *_column_differences(old["problem"], new["problem"]),
         *(of_rows if rows else ()),
-        *_of_runs(there["problem"].get("prior_runs"), here["problem"].get("prior_runs")),
-        *_differing(there, here, tuple(name for name in _OPTIONS if name not in left_out)),
-        *(() if "initial" in left_out else _of_designs(there["initial"], here["initial"])),
+        *_prior_run_differences(old["problem"].get("prior_runs"), new["problem"].get("prior_runs")),
+        *_value_differences(old, new, tuple(name for name in _COMPARED if name not in ignored)),
+        *(() if "initial" in ignored else _design_differences(old["initial"], new["initial"])),
     ]
-    return [f"{what}: stored is {old}, {says} {new}" for what, old, new in found]
+    return [f"{what}: stored is {was}, {says} {now}" for what, was, now in found]
 
 
-def _differing(there: Plain, here: Plain, names: tuple[str, ...]) -> Iterator[_Difference]:
+def _value_differences(old: Plain, new: Plain, names: tuple[str, ...]) -> Iterator[_Difference]:
     for name in names:
-        if there.get(name) != here.get(name):
-            yield name, _value(there.get(name)), _value(here.get(name))
+        if old.get(name) != new.get(name):
+            yield name, _value(old.get(name)), _value(new.get(name))
 
 
-def _of_axes(there: Plain, here: Plain) -> Iterator[_Difference]:
+def _column_differences(old: Plain, new: Plain) -> Iterator[_Difference]:
     """Yield how the columns of alternatives and contexts differ."""
     for name in ("alternatives", "contexts"):
         for key, what in (("columns", "columns"), ("categorical", "categorical columns")):
-            was, now = (list(each[name].get(key, ())) for each in (there, here))
+            was, now = (list(each[name].get(key, ())) for each in (old, new))
             if was != now:
                 yield f"{what} of {name}", ", ".join(was) or "none", ", ".join(now) or "none"
 
 
-def _of_rows(there: Plain, here: Plain) -> Iterator[_Difference]:
-    """Yield how alternatives and contexts differ: in their number, or at the first place."""
+def _row_differences(old: Plain, new: Plain) -> Iterator[_Difference]:
+    """Yield how alternatives and contexts differ: in their number, or where they first do."""
     for name in ("alternatives", "contexts"):
-        rows, others = _rows(there[name]), _rows(here[name])
-        if len(rows) != len(others):
-            yield f"the number of {name}", len(rows), len(others)
-        elif list(there[name]["columns"]) == list(here[name]["columns"]) and rows != others:
-            at = next(i for i, row in enumerate(rows) if row != others[i])
-            yield f"number {at + 1} of the {name}", _value(rows[at]), _value(others[at])
+        was, now = _rows(old[name]), _rows(new[name])
+        if len(was) != len(now):
+            yield f"the number of {name}", len(was), len(now)
+        elif list(old[name]["columns"]) == list(new[name]["columns"]) and was != now:
+            at = next(i for i, row in enumerate(was) if row != now[i])
+            yield f"number {at + 1} of the {name}", _value(was[at]), _value(now[at])
 
 
 def _rows(axis: Plain) -> list[Any]:
@@ -377,28 +378,26 @@ def _rows(axis: Plain) -> list[Any]:
     return [{"label": label, **row} for label, row in zip(axis["labels"], rows, strict=True)]
 
 
-def _of_runs(there: Plain | None, here: Plain | None) -> Iterator[_Difference]:
+def _prior_run_differences(old: Plain | None, new: Plain | None) -> Iterator[_Difference]:
     """Yield whether prior runs differ."""
-    if there != here:
-        was, now = ("none" if each is None else f"{sum(each['count'])} runs" for each in (there, here))
+    if old != new:
+        was, now = ("none" if each is None else f"{sum(each['count'])} runs" for each in (old, new))
         yield "the prior runs", was, "other ones" if was == now else now
 
 
-def _of_designs(there: list[Any] | str, here: list[Any] | str) -> Iterator[_Difference]:
-    if isinstance(there, str) or isinstance(here, str):
-        if there != here:
-            was, now = (
-                each if isinstance(each, str) else f"{len(each)} replications" for each in (there, here)
-            )
+def _design_differences(old: list[Any] | str, new: list[Any] | str) -> Iterator[_Difference]:
+    if isinstance(old, str) or isinstance(new, str):
+        if old != new:
+            was, now = (each if isinstance(each, str) else f"{len(each)} replications" for each in (old, new))
             yield "the initial design", was, now
-    elif len(there) != len(here):
-        yield "the initial design", f"{len(there)} replications", f"{len(here)}"
-    elif there != here:
+    elif len(old) != len(new):
+        yield "the initial design", f"{len(old)} replications", f"{len(new)}"
+    elif old != new:
         yield "the initial design", "other pairs", "these"
 
 
 def _value(given: Any) -> str:
-    """Return a value as one would write it; of a policy or a model the class, and options if it has some."""
+    """Return a value as text; a policy or a model as its class, with options if it has some."""
     if isinstance(given, dict) and "class" in given:
         options = ", ".join(f"{name}={_value(value)}" for name, value in given["options"].items())
         text = f"{given['class']}({options})"

@@ -1,4 +1,4 @@
-"""Executors: the caller's own thread, threads that wait for programs, which a run uses; jobs in them."""
+"""Executors that a run uses: the caller's own thread, or threads that wait for programs; and their jobs."""
 
 import math
 import threading
@@ -25,7 +25,7 @@ Job: TypeAlias = "Future[list[Outcome]]"
 _Call: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
 
 _POLL = 0.2  # seconds between looks at what other processes do
-_NEGLIGIBLE = 0.02  # of a job: to wait so long for the next one is no loss
+_NEGLIGIBLE = 0.02  # part of a job's time that a worker may wait for its next job
 
 
 class CallersThread(Executor):
@@ -39,7 +39,7 @@ class CallersThread(Executor):
 
 
 class Threads(Executor):
-    """A number of threads that wait for programs; left by an exception, Ctrl-C say, it kills these."""
+    """Threads that wait for programs; an exception in its block, such as Ctrl-C, ends the programs."""
 
     def __init__(self, number: int) -> None:
         self._jobs: SimpleQueue[_Call | None] = SimpleQueue()
@@ -54,7 +54,7 @@ class Threads(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the threads, each after what it does."""
+        """End the threads, each after its present call."""
         for _ in self._threads:
             self._jobs.put(None)
         for thread in self._threads if wait else ():
@@ -80,7 +80,7 @@ class Threads(Executor):
 
 
 def chosen(stack: ExitStack, simulate: Simulate, resources: Resources) -> tuple[Executor, int]:
-    """Return what simulates, and how many trials it is given at once."""
+    """Return the executor of a run, and how many jobs it runs at once."""
     if resources.executor is not None:
         slots = resources.workers or getattr(resources.executor, "_max_workers", None)
         if not slots:
@@ -100,67 +100,70 @@ def chosen(stack: ExitStack, simulate: Simulate, resources: Resources) -> tuple[
 
 @dataclass
 class Jobs:
-    """Jobs in an executor, one for each slot; where deciding takes long some more, which wait for a slot."""
+    """Jobs in an executor, one for each slot; where deciding takes long, some more that wait for a slot."""
 
     executor: Executor
     slots: int
     simulate: Simulate
     resources: Resources
     under_way: dict[Job, tuple[list[Trial], float]] = field(default_factory=dict)
-    lost: list[Job] = field(default_factory=list)  # out of time, and still running
+    stuck: list[Job] = field(default_factory=list)  # out of time, and still running
     finished: "SimpleQueue[Job]" = field(default_factory=SimpleQueue)
-    n_taken: int = 0  # trials that have ended
+    n_ended: int = 0  # trials that have ended
     seconds: float = 0.0  # that these took
-    at_once: tuple[int, int] = 0, 0  # jobs that had ended at a look, at most: since it learned, and before
-    back: float = field(default_factory=time.monotonic)  # when somebody last looked
-    learning: float = 0.0  # seconds since then that the study learned
-    patience: float = 0.0  # seconds that it took to learn, at most; the first time, which compiles, aside
+    most_ended: tuple[int, int] = 0, 0  # jobs found ended at a time, at most: since learning, and before it
+    last_look: float = field(default_factory=time.monotonic)  # when ended jobs were last collected
+    learning: float = 0.0  # seconds since then in which the study learned
+    longest_learning: float = 0.0  # in seconds; without the first, which includes compiling
 
     def wanted(self, learning: bool = False) -> int:
-        """Return how many more jobs to give to the executor, which is left alone while the study learns."""
-        self.lost = [job for job in self.lost if not job.done()]
-        if len(self.lost) >= self.slots:
+        """Return how many more jobs to give to the executor; ``learning``: the study learns next."""
+        self.stuck = [job for job in self.stuck if not job.done()]
+        if len(self.stuck) >= self.slots:
             raise SimulationError(
                 f"all {self.slots} slots of the executor are stuck in simulations that ran out of time; what "
                 "was told is kept. Restart its workers, then run again."
             )
-        return self.open_slots + self._ahead(learning) - len(self.under_way) - len(self.lost)
+        return self.open_slots + self._ahead(learning) - len(self.under_way) - len(self.stuck)
 
     @property
     def open_slots(self) -> int:
-        """How many may simulate now: an executor whose workers come and go says who is present."""
+        """How many may simulate now: an executor whose workers come and go says how many are present."""
         return min(self.slots, max(1, getattr(self.executor, "present", self.slots)))
 
     @property
     def at_a_time(self) -> int:
-        """How many to decide on at a time, for nobody to wait: as many as are free, or as are ready."""
-        return max(1, abs(self.open_slots - len(self.under_way) - len(self.lost)))
+        """How many jobs to decide on at a time, so that no worker waits long for the first of them."""
+        return max(1, abs(self.open_slots - len(self.under_way) - len(self.stuck)))
 
     def _ahead(self, learning: bool) -> int:
-        """Return how many jobs to hold ready, for slots not to wait: as many as end between two looks.
+        """Return how many jobs should wait in the executor, so that workers need not wait for decisions.
 
-        Those are the most that did so of late, or that will while the study learns. They are at most as many
-        as there are slots, or a tenth of all so far: beyond that it would have learned again.
+        As many as end before the run looks again: the most that lately did, or that will end while the study
+        learns. At most as many as there are slots, or a tenth of all trials so far: after more than that the
+        study would have learned again.
         """
-        own_clock = self.resources.timeout is not None and self.resources.executor is not None
-        if self.open_slots == 1 or own_clock or not self.seconds:  # with a clock of ours, waiting would count
+        # Where a timeout is measured here, the time in which a job waits for a worker would count.
+        timed_here = self.resources.timeout is not None and self.resources.executor is not None
+        if self.open_slots == 1 or timed_here or not self.seconds:
             return 0
-        meanwhile = self._ending(self.patience) if learning and self._matters(self.patience) else 0.0
-        return math.ceil(min(max(*self.at_once, meanwhile), max(self.open_slots, self.n_taken / 10)))
+        seconds = self.longest_learning
+        meanwhile = self._ending(seconds) if learning and self._costs_time(seconds) else 0.0
+        return math.ceil(min(max(*self.most_ended, meanwhile), max(self.open_slots, self.n_ended / 10)))
 
     def learned(self, seconds: float, *, first: bool) -> None:
-        """Hear that the study has learned: what ends meanwhile is no measure for other times."""
-        self.at_once, self.learning = (0, self.at_once[0]), seconds
-        self.patience = 0.0 if first else max(self.patience, seconds)
+        """Note that the study has learned for so long; jobs that ended meanwhile count apart from others."""
+        self.most_ended, self.learning = (0, self.most_ended[0]), seconds
+        self.longest_learning = 0.0 if first else max(self.longest_learning, seconds)
 
     def _ending(self, seconds: float) -> float:
         """Return how many jobs end in so many seconds, on average; 0 where none has ended yet."""
-        job = self.resources.batch * self.seconds / max(self.n_taken, 1)
+        job = self.resources.batch * self.seconds / max(self.n_ended, 1)
         return self.open_slots * seconds / job if job else 0.0
 
-    def _matters(self, absence: float) -> bool:
-        """Return whether workers lose much if nobody looks for so many seconds."""
-        return self._ending(absence) > _NEGLIGIBLE * self.open_slots
+    def _costs_time(self, seconds: float) -> bool:
+        """Return whether workers lose much if no job is collected for so many seconds."""
+        return self._ending(seconds) > _NEGLIGIBLE * self.open_slots
 
     def submit(self, trials: list[Trial]) -> None:
         """Give trials to the executor as one job."""
@@ -170,29 +173,37 @@ class Jobs:
         job.add_done_callback(self.finished.put)
 
     def ended(self, fill: Callable[[], None] | None = None) -> list[Job]:
-        """Return the jobs that have ended, or one that is out of time; meanwhile ``fill`` what gets free."""
-        away, besides = time.monotonic() - self.back - self.learning, self._ending(self.learning)
+        """Return the jobs that have ended, or one that is out of time.
+
+        While it waits, ``fill`` is called if workers of the executor may come and go.
+        """
+        since_last_look = time.monotonic() - self.last_look - self.learning
+        while_learning = self._ending(self.learning)
         found: list[Job] = []
         while not found:
             try:
                 found.append(self.finished.get(timeout=_POLL))
             except Empty:
-                found += self._late()
+                found += self._out_of_time()
                 if not found and fill is not None and hasattr(self.executor, "present"):
                     fill()
-        self.back, self.learning = time.monotonic(), 0.0
+        self.last_look, self.learning = time.monotonic(), 0.0
         with suppress(Empty):
             while True:
                 found.append(self.finished.get_nowait())
-        if self._matters(away):
-            self.at_once = max(self.at_once[0], math.ceil(len(found) - besides)), self.at_once[1]
+        if self._costs_time(since_last_look):
+            most, before = self.most_ended
+            self.most_ended = max(most, math.ceil(len(found) - while_learning)), before
         return [job for job in dict.fromkeys(found) if job in self.under_way]  # others ended out of time
 
-    def _late(self) -> list[Job]:
+    def _out_of_time(self) -> list[Job]:
+        """Return the first job that has run longer than its trials may, in a list; empty if none has."""
         limit, now = self.resources.timeout, time.monotonic()
         if limit is None or self.resources.executor is None:
             return []
-        return [job for job, (some, since) in self.under_way.items() if now - since > limit * len(some)][:1]
+        return [job for job, (trials, since) in self.under_way.items() if now - since > limit * len(trials)][
+            :1
+        ]
 
     def results(self, job: Job) -> list[tuple[Trial, Outcome]]:
         """Return the trials of a job, which has ended or is out of time, and what became of them."""
@@ -202,30 +213,30 @@ class Jobs:
             found = outcomes(job, len(trials), took)
         else:
             if not job.cancel():
-                self.lost.append(job)
+                self.stuck.append(job)
             found = [Outcome(None, f"no value after {self.resources.timeout:g} s", took)] * len(trials)
-        self.n_taken += len(trials)
+        self.n_ended += len(trials)
         self.seconds += sum(each.seconds for each in found)
         return list(zip(trials, found, strict=True))
 
     def recall(self) -> list[int]:
-        """Return the trials asked for ahead that have not begun; they are under way no longer."""
-        ahead = list(self.under_way)[self.open_slots :]
-        trials = [self.under_way.pop(job)[0] for job in ahead if job.cancel()]
-        return [trial.id for some in trials for trial in some]
+        """Cancel the jobs that still wait for a worker, and return their trials."""
+        waiting = list(self.under_way)[self.open_slots :]
+        cancelled = [self.under_way.pop(job)[0] for job in waiting if job.cancel()]
+        return [trial.id for trials in cancelled for trial in trials]
 
 
 def in_time(simulate: Simulate, timeout: float | None) -> Simulate:
-    """Return the simulator; a program keeps its time itself, so it is told the limit."""
+    """Return the simulator; a program is given the time limit, which it keeps itself."""
     if timeout is None or not isinstance(simulate, Program):
         return simulate
     return replace(simulate, timeout=min(timeout, simulate.timeout or timeout))
 
 
 def outcomes(future: Job, n: int, seconds: float) -> Sequence[Outcome]:
-    """Return what became of n trials whose future has ended; an error if none of them can be run."""
+    """Return the outcomes of n trials whose future has ended; an error if nothing can be run there."""
     error = future.exception() if not future.cancelled() else None
-    if isinstance(error, InputError):  # what cannot be run anywhere is no failure of this trial
+    if isinstance(error, InputError):  # a simulator that can run nowhere is no failure of this trial
         raise error
     if isinstance(error, BrokenExecutor):
         raise SimulationError(
@@ -238,7 +249,7 @@ def outcomes(future: Job, n: int, seconds: float) -> Sequence[Outcome]:
 
 
 def _sound(outcome: Outcome, seconds: float) -> Outcome:
-    """Return the outcome, as a failure that took so long if it is none that could be told."""
+    """Return the outcome; a failure that took so long if it is nothing that `tell` could take."""
     try:
         return checked(outcome)
     except (InputError, SimulationError) as error:
@@ -246,7 +257,7 @@ def _sound(outcome: Outcome, seconds: float) -> Outcome:
 
 
 def possible(outcome: Outcome, problem: Problem) -> Outcome:
-    """Return the outcome, as a failure if the problem rules out its value."""
+    """Return the outcome; a failure if the problem rules out its value."""
     value = outcome.value
     if value is None:
         return outcome
@@ -255,7 +266,7 @@ def possible(outcome: Outcome, problem: Problem) -> Outcome:
 
 
 def _impossible(given: Mapping[str, float], problem: Problem) -> str:
-    """Return what is wrong with a result, by response, "" if nothing is; a number has no name."""
+    """Return what is wrong with a result, given by response, "" if nothing is; the name of a number is ""."""
     names = problem.responses if len(problem.responses) > 1 or "" not in given else ("",)
     wrong = [name for name in (*names, *given) if name not in given or (names and name not in names)]
     if wrong:

@@ -1,4 +1,4 @@
-"""How the table of a study changes: rows added, retired and readmitted, and what that does to a guarantee."""
+"""How the table of a study changes (rows added, retired, readmitted), and what that means for a guarantee."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +12,7 @@ from argbest.storage.base import Plain, Revised
 
 
 def revised(problem: Problem, event: Revised) -> Problem:
-    """Return the problem whose table an event has changed."""
+    """Return the problem with its table as an event changes it."""
     alternatives = _with(problem.alternatives, event.alternatives)
     contexts = _with(problem.contexts, event.contexts)
     return problem.revised(
@@ -41,7 +41,7 @@ def _with(axis: Axis, added: Any) -> Axis:
 
 @dataclass(frozen=True)
 class Generation:
-    """Rows that were added at a time: sizes of the table with them, and what was known before."""
+    """Rows that were added together: the size of the table with them, and what was known before."""
 
     shape: tuple[int, int]
     seen: tuple[int, ...]  # of every context that was there: how many numbers of replications were in use
@@ -49,23 +49,23 @@ class Generation:
 
 @dataclass(frozen=True)
 class Generations:
-    """When the rows of a table came, and what part of an error probability that leaves to each bound.
+    """When the rows of a table were added, and what part of alpha each bound of a guarantee gets from that.
 
-    What is added may be chosen by what was seen, and what is retired too. A guarantee has to hold all the
-    same, so three things are fixed without a look at values:
+    Users may choose what they add, or retire, after looking at values. A guarantee has to hold all the same,
+    so three rules are fixed that do not depend on values:
 
-    - Bounds between alternatives that were there at first share one half of alpha as soon as others come
-      (before that, all of it), and those of the g-th addition 1/(2 g (g + 1)) of it: together all of it,
-      however often a table grows, and however many rows come. An addition with K alternatives up to its own
-      has K - 1 + m bounds that can be needed (`Separations.lower`): they share its part.
-    - A comparison with an alternative that came later counts only replications whose numbers were not in use
-      when it came: of those with smaller numbers it was known how lucky they were.
-    - After a retirement the best of the others is in question, so that bounds with another best one are
-      needed: all have the part 1/4 after one and after two, 1/(2 (r - 1) r) after r of them. That is enough:
-      with b_j the j-th that becomes the best, 2/4 + 1/2 of alpha is spent at most.
+    - Bounds between the first alternatives share all of alpha, and one half of it as soon as others are
+      added. Those of the g-th addition share 1/(2 g (g + 1)) of it. Together that is alpha at most, however
+      often a table grows and however many rows are added. With K alternatives up to an addition, K - 1 + m
+      bounds can be needed (`Separations.lower`): they share the part of that addition.
+    - A comparison with an alternative that was added counts only replications whose numbers were not in use
+      when it was: the luck of smaller numbers was known then.
+    - After a retirement the best of the others is in question, so that bounds about another best alternative
+      are needed: each bound gets 1/4 of its part after one or two retirements, 1/(2 (r - 1) r) after r. That
+      is enough: with b_j the j-th alternative that becomes the best, at most 2/4 + 1/2 of alpha is spent.
 
-    In one context an error then has the probability alpha at most in all answers that are given before the
-    table first changes, as much in all from then on until the first retirement, and as much in all later.
+    In one context, then, the probability of any error is at most alpha in all answers before the table first
+    changes, at most alpha in all answers from then to the first retirement, and at most alpha in all later.
     """
 
     first: tuple[int, int]
@@ -73,13 +73,12 @@ class Generations:
     ever_retired: frozenset[int] = frozenset()  # alternatives, once values were known
 
     def after(self, event: Revised, shape: tuple[int, int]) -> "Generations":
-        """Return them after an event that leads to a table of this shape."""
-        now = self.shape
-        if not event.seen:  # nothing was known: as if it had been so from the beginning
+        """Return the generations after an event that leads to a table of this shape."""
+        if not event.seen:  # nothing was known yet: as if the table had been so from the beginning
             return replace(self, first=shape) if not self.added else self
-        gone = self.ever_retired | set(event.retired_alternatives)
-        more = (Generation(shape, event.seen),) if shape != now else ()
-        return replace(self, added=(*self.added, *more), ever_retired=gone)
+        retired = self.ever_retired | set(event.retired_alternatives)
+        new = (Generation(shape, event.seen),) if shape != self.shape else ()
+        return replace(self, added=(*self.added, *new), ever_retired=retired)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -87,27 +86,25 @@ class Generations:
         return self.added[-1].shape if self.added else self.first
 
     def of_context(self, context: int, n_limits: int) -> "InContext":
-        """Return what holds in a context."""
-        born = int(np.searchsorted(self._ends(1), context, side="right"))  # 0: there at first
-        ends = self._ends(0)[born:]
-        later = [(i, each) for i, each in enumerate(self.added[born:], start=1) if ends[i] > ends[i - 1]]
+        """Return the part of alpha and the replications that bounds of a context have."""
+        addition = int(np.searchsorted(self._ends(1), context, side="right"))  # of the context; 0: at first
+        ends = self._ends(0)[addition:]
+        later = [(i, each) for i, each in enumerate(self.added[addition:], start=1) if ends[i] > ends[i - 1]]
         age = np.zeros(ends[-1], np.int64)
         start = np.zeros(ends[-1], np.int64)
         sizes = [int(ends[0])]
-        for number, (i, each) in enumerate(later, start=1):
+        for number, (i, generation) in enumerate(later, start=1):
             age[ends[i - 1] : ends[i]] = number
-            start[ends[i - 1] : ends[i]] = each.seen[context]
+            start[ends[i - 1] : ends[i]] = generation.seen[context]
             sizes.append(int(ends[i]))
         parts = _parts(len(later)) * _after_retirements(len(self.ever_retired))
         bounds = np.maximum(np.array(sizes) - 1 + n_limits, 1)
         return InContext(age, start, parts / bounds)
 
     def of_contexts(self, alpha: float) -> Array:
-        """Return the part of alpha that each context has where all of them are to hold at once, [context]."""
-        ends = self._ends(1)
-        sizes = [int(n) for n in np.diff(ends, prepend=0) if n]
-        each = alpha * _parts(len(sizes) - 1) / np.array(sizes)
-        return np.repeat(each, sizes)
+        """Return the part of alpha that each context has in a guarantee about all of them, [context]."""
+        sizes = [int(n) for n in np.diff(self._ends(1), prepend=0) if n]
+        return np.repeat(alpha * _parts(len(sizes) - 1) / np.array(sizes), sizes)
 
     def _ends(self, axis: int) -> IntArray:
         """Return how many rows there were at first and after every addition."""
@@ -118,7 +115,7 @@ class Generations:
 class InContext:
     """What part of alpha the bounds of one context have, and which replications they may count."""
 
-    age: IntArray  # [alternative]: 0 of those that were there at first, then by additions
+    age: IntArray  # [alternative]: 0 of those that were there at first, g of the g-th addition
     start: IntArray  # [alternative]: the first number of a replication that counts
     part: Array  # [age]: of alpha, for one bound
 
@@ -128,7 +125,7 @@ class InContext:
 
     @property
     def own(self) -> tuple[Array, IntArray]:
-        """Part and first number of what each alternative shows by itself."""
+        """Part and first number of a bound about each alternative by itself."""
         return self.part[self.age], self.start
 
 

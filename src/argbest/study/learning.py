@@ -25,8 +25,8 @@ from argbest.errors import SlowNotice
 from argbest.models.base import Integrated, Model, integrated
 from argbest.study.trial import Records, Trials, numbered
 
-SLOW = 5.0  # seconds of learning after which whoever waits is told what for
-_QUICK = 0.02  # of these: whoever learned so quickly last time is not watched
+SLOW = 5.0  # seconds of learning after which a notice tells the user what is being waited for
+_QUICK = 0.02  # part of `SLOW`: after so quick a learning the next one is not timed
 _PAIR = 3.0  # runs of a pair that weigh as much as what its alternative and its context say
 _EFFECT = 0.5  # runs that weigh as much as the assumption that an alternative or a context is like the others
 _SHORTEST = 1e-6  # of the mean run time: what a clock may have shown as zero
@@ -51,11 +51,11 @@ class Knowledge(NamedTuple):
         return self.learned.belief
 
 
-Known: TypeAlias = Knowledge | Callable[[], Knowledge] | None  # a function works it out when it is needed
+Known: TypeAlias = Knowledge | Callable[[], Knowledge] | None  # a function computes it when it is needed
 
 
 def resolved(known: Known) -> Knowledge | None:
-    """Return the knowledge itself."""
+    """Return the knowledge, computed now if it was not."""
     return known() if callable(known) else known
 
 
@@ -87,33 +87,33 @@ def learn(
     begun = time.monotonic()
     quick = known is not None and known.seconds < _QUICK * SLOW
     with nullcontext() if quick else _announced(n, int((tallies[0].count > 0).sum())):
-        # A belief may hold on to a tally, whose tables the next value would change.
-        own = [tally.copy() for tally in tallies]
-        found = step.learn(model, setting, own, known.learned if known else None)
-    return Knowledge(found, n, len(records), time.monotonic() - begun)
+        # A belief may keep a reference to its tally, and the next value would change the tables of that.
+        copies = [tally.copy() for tally in tallies]
+        learned = step.learn(model, setting, copies, known.learned if known else None)
+    return Knowledge(learned, n, len(records), time.monotonic() - begun)
 
 
 def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, basis: Basis) -> Belief:
-    """Return the belief after one more record: each value by its number where alternatives share noise."""
+    """Return the belief after one more record: of shared noise value by value, otherwise by its mean."""
     told = records.columns
     trial, n = told["trial"][row], told["n"][row]
     where = Decision(*map(np.asarray, trials.pair(trial)))
     values, means = records.values(row), basis.sums(records.mean(row))
     sums = None if values is None else basis.sums(values)
 
-    def later(i: int, one: Belief) -> Belief:
-        if not shares_noise(one) or sums is None:
-            return one.update(where, means[i], n)
+    def updated(i: int, of_sum: Belief) -> Belief:
+        if not shares_noise(of_sum) or sums is None:
+            return of_sum.update(where, means[i], n)
         for number, value in numbered(trials.columns["replication"][trial], sums[i]):
-            one = take_in(one, where, value, np.asarray(number))
-        return one
+            of_sum = take_in(of_sum, where, value, np.asarray(number))
+        return of_sum
 
-    return of_each_sum(belief, later)
+    return of_each_sum(belief, updated)
 
 
 @contextmanager
 def _announced(n: int, pairs: int) -> Iterator[None]:
-    """Say so once the block has taken long, not counting the compilation of code, which says so itself."""
+    """Warn when the block has taken `SLOW` seconds; compiling does not count, as it has its own notice."""
     from argbest import compilation  # imports Numba, so not before it is needed
 
     done = threading.Event()
@@ -187,40 +187,40 @@ class Learning:
 
 
 @dataclass(eq=False)
-class LearningOfOthers:
-    """What the same records say of other sums of responses; what was learned already is not learned again."""
+class LearningOfOtherSums:
+    """What the same records say of other sums of responses; those that the study learns are taken from it."""
 
     model: Model[Any]
     setting: Setting
     tallies: tuple[Tally, ...]
-    first: Learns
-    places: tuple[int | None, ...]  # of these sums among those learned first; None: it is not among them
+    of_study: Learns  # what the study learns
+    places: tuple[int | None, ...]  # of these sums among those of the study; None: the study has it not
 
     @property
     def n_records(self) -> int:
         """How many records are learned from."""
-        return self.first.n_records
+        return self.of_study.n_records
 
     @cached_property
     def knowledge(self) -> Knowledge:
         """The knowledge of these sums."""
-        known = self.first.knowledge
+        known = self.of_study.knowledge
         sums, params, beliefs = sums_of(known.belief), [], []
         for tally, place in zip(self.tallies, self.places, strict=True):
             if place is None:
-                alone = step.learn(self.model, replace(self.setting, basis=ONE), [tally])
-                own, belief = alone.params[0], alone.belief
+                learned = step.learn(self.model, replace(self.setting, basis=ONE), [tally])
+                params.append(learned.params[0])
+                beliefs.append(learned.belief)
             else:
-                own, belief = known.learned.params[place], sums[place]
-            params.append(own)
-            beliefs.append(belief)
+                params.append(known.learned.params[place])
+                beliefs.append(sums[place])
         together = self.setting.basis.belief(beliefs)
         return known._replace(learned=step.Learned.of_one(tuple(params), together))
 
 
 @dataclass(eq=False)
 class LearningAnew:
-    """What is learned from other tallies than those of the living study, when somebody asks."""
+    """What is learned, when somebody asks, from tallies of an earlier moment of the study."""
 
     model: Model[Any]
     setting: Setting
@@ -231,8 +231,8 @@ class LearningAnew:
     @cached_property
     def knowledge(self) -> Knowledge:
         """The knowledge of these tallies, all hyper-parameters fitted to them."""
-        found = step.learn(self.model, self.setting, self.tallies, before=self.before)
-        return Knowledge(found, int(self.tallies[0].count.sum()), self.n_records)
+        learned = step.learn(self.model, self.setting, self.tallies, before=self.before)
+        return Knowledge(learned, int(self.tallies[0].count.sum()), self.n_records)
 
 
 def integrated_by_seed(
@@ -243,17 +243,18 @@ def integrated_by_seed(
     seed: int,
     ruled_out: BoolArray | None = None,
 ) -> tuple[Integrated, ...] | None:
-    """Return what probabilities of one study average over, of every sum: the same for the same data and seed.
+    """Return the hyper-parameters that probabilities average over, of every sum of responses.
 
-    None where the model knows of nothing else than its estimates.
+    They are the same for the same data and seed. None where the model offers only its estimates.
     """
     generator = streams.generator(seed, streams.Purpose.INTEGRATION)
-    out = ruled_out if len(setting.basis.outcomes) == 1 else None  # with limits it breaks one of them
-    found = [
+    # With limits, what is ruled out counts as an alternative that breaks one of them.
+    out = ruled_out if len(setting.basis.outcomes) == 1 else None
+    of_sums = [
         integrated(model, tally, setting, params, generator, ruled_out=out, known=belief)
         for tally, params, belief in zip(tallies, learned.params, sums_of(learned.belief), strict=True)
     ]
-    return None if found[0] is None else tuple(each for each in found if each is not None)
+    return None if of_sums[0] is None else tuple(each for each in of_sums if each is not None)
 
 
 def learned_costs(n: AnyArray, seconds: AnyArray) -> Array:
@@ -273,11 +274,11 @@ def learned_costs(n: AnyArray, seconds: AnyArray) -> Array:
     average = np.where(spent > 0, spent / np.maximum(runs, 1), 1.0)
     ratio = np.maximum(total / np.maximum(count, 1) / average, _SHORTEST)
     log_ratio = np.where((count > 0) & (spent > 0), np.log(ratio), 0.0)
-    fit = _crossed(count, log_ratio)
+    fit = _effects(count, log_ratio)
     return np.asarray(average * np.exp(fit + count / (count + _PAIR) * (log_ratio - fit)))
 
 
-def _crossed(count: Array, log_ratio: Array) -> Array:
+def _effects(count: Array, log_ratio: Array) -> Array:
     """Return level + alternative + context [..., alternative, context] by penalised least squares.
 
     The mean time of a pair scatters about that sum with variance 1/n + 1/w.
@@ -289,11 +290,11 @@ def _crossed(count: Array, log_ratio: Array) -> Array:
     normal[..., 0, 1 : 1 + k], normal[..., 0, 1 + k :] = rows, columns
     normal[..., 1 : 1 + k, 1 + k :] = weight
     normal += np.swapaxes(normal, -1, -2)
-    whole = rows.sum(axis=-1, keepdims=True)
-    diagonal = [np.where(whole > 0, whole, 1.0), rows + _EFFECT, columns + _EFFECT]
+    total = rows.sum(axis=-1, keepdims=True)
+    diagonal = [np.where(total > 0, total, 1.0), rows + _EFFECT, columns + _EFFECT]
     np.einsum("...ii->...i", normal)[...] = np.concatenate(diagonal, axis=-1)
-    told = weight * log_ratio
-    by_row, by_column = told.sum(axis=-1), told.sum(axis=-2)
+    weighted = weight * log_ratio
+    by_row, by_column = weighted.sum(axis=-1), weighted.sum(axis=-2)
     right = np.concatenate([by_row.sum(axis=-1, keepdims=True), by_row, by_column], axis=-1)
     solved: Array = np.linalg.solve(normal, right[..., None])[..., 0]
     level, alternative, context = solved[..., :1], solved[..., 1 : 1 + k], solved[..., 1 + k :]

@@ -50,10 +50,10 @@ def status(trial: int, trials: Trials, held: Collection[int]) -> str:
     return PENDING if trial in held else GIVEN_BACK
 
 
-def _squares(weights: tuple[float, ...], m2: Sequence[float]) -> float:
-    """Return the squared deviations of a sum of responses that were told by summaries alone.
+def _m2_of_sum(weights: tuple[float, ...], m2: Sequence[float]) -> float:
+    """Return the squared deviations of a sum of responses of which only summaries were told.
 
-    How the responses of a replication go together is not known then: they are taken for independent.
+    How the responses of a replication are correlated is not known then: they are taken for independent.
     """
     return float(sum(factor * factor * each for factor, each in zip(weights, m2, strict=True)))
 
@@ -66,7 +66,7 @@ def enlarged(table: AnyArray, shape: tuple[int, int]) -> AnyArray:
 
 
 class OutcomeTally:
-    """The tally of one outcome: a weighed sum of the responses, larger being better.
+    """The tally of one outcome: a weighted sum of the responses, larger being better.
 
     Its tables change with every value told, and its replications are those of the store.
     """
@@ -74,12 +74,12 @@ class OutcomeTally:
     def __init__(self, store: ReplicationStore, problem: Problem, weights: tuple[float, ...]) -> None:
         self._store, self._values, self._weights = store, WeighedColumn(store, weights), weights
         self._tables, self._earlier = tallies.empty(problem.shape).statistics_alone, problem.earlier(weights)
-        self._live: Tally | None = None  # of all that was told; None: something came after it
-        self._given = False  # whether somebody may hold the tables, and expects them to stay as they are
+        self._live: Tally | None = None  # the tally as it is now; None: to be made, as values have come
+        self._handed_out = False  # whether somebody may keep the tables, and relies on them not to change
 
     @property
     def live(self) -> Tally:
-        """The tally, to be looked at before the next value comes: that may change its tables."""
+        """The tally, to be used before the next value comes, which may change its tables."""
         if self._live is None:
             self._live = replace(self._tables, replications=self.replications, earlier=self._earlier)
         return self._live
@@ -92,13 +92,13 @@ class OutcomeTally:
     @property
     def tally(self) -> Tally:
         """The tally as it is now, whatever comes later."""
-        self._given = True
+        self._handed_out = True
         return self.live
 
     def put(self, pair: tuple[int, int], mean: float, *, n: int, m2: float) -> None:
-        """Take in n more replications of a pair, which the store has already."""
-        if self._given:
-            self._tables, self._given = self._tables.copy(), False
+        """Add n more replications of a pair to the tables; the store has them already."""
+        if self._handed_out:
+            self._tables, self._handed_out = self._tables.copy(), False
         tallies.put(self._tables, pair, mean, n=n, m2=m2)
         self._live = None
 
@@ -106,12 +106,12 @@ class OutcomeTally:
         """Make room for further alternatives and contexts, of which nothing was told."""
         self._earlier, shape = problem.earlier(self._weights), problem.shape
         tables = (enlarged(part, shape) for part in (self._tables.count, self._tables.mean, self._tables.m2))
-        self._tables, self._live, self._given = Tally(*tables), None, False
+        self._tables, self._live, self._handed_out = Tally(*tables), None, False
 
     def restore(self, count: AnyArray, mean: AnyArray, m2: AnyArray) -> None:
         """Take over tables that were stored."""
         self._tables = Tally(count.astype(np.int64), mean.astype(float), m2.astype(float))
-        self._live, self._given = None, False
+        self._live, self._handed_out = None, False
 
 
 class Ledger:
@@ -140,16 +140,16 @@ class Ledger:
         self.generations = Generations(problem.shape)  # when rows came
         self.enqueued: list[tuple[int, int]] = []  # the user's own choices that were not asked for yet
         self.trials = Trials(problem, study)
-        self.held: dict[int, str] = {}  # trials under way, and who has them
+        self.held: dict[int, str] = {}  # trials under way, and the worker that has each
         self.failed: dict[int, Failed] = {}
         self.given_back: list[int] = []  # trials to be asked for again
         self.store = ReplicationStore(common=common)  # every value told, once
         self.records = Records(self.trials, self.store)
         self.sums: tuple[OutcomeTally, ...] = ()  # of responses that are learned about, the goal's first
         self.n_replications = 0  # replications told so far
-        self.rewards_of: list[RewardsSoFar] = []  # what the values of every response so far are
+        self.rewards_of: list[RewardsSoFar] = []  # of every response: which kind of values came so far
         self.in_order = InOrder(problem.shape, self.store)
-        self._arrange()
+        self._make_room_for_responses()
         self.parted: int | None = None  # first number with seeds of its own, where they were shared before
         self.n_shared = 0  # trials asked until then
         self.replications = np.zeros(problem.shape, np.int64)  # the number that the next trial will have
@@ -160,11 +160,11 @@ class Ledger:
         self.seconds = np.zeros(problem.shape)  # their run time in all
         self.spent = 0.0  # run time of everything, failures included
 
-    def _arrange(self) -> None:
-        """Make room for the responses of the problem, before any value is told."""
+    def _make_room_for_responses(self) -> None:
+        """Begin the tallies of the problem's responses, before any value is told."""
         basis, n = self.problem.setting.basis, len(self.problem.responses) or 1
         self.store.respond(len(basis.weights[0]))
-        self.sums = tuple(OutcomeTally(self.store, self.problem, own) for own in basis.weights)
+        self.sums = tuple(OutcomeTally(self.store, self.problem, weights) for weights in basis.weights)
         self.in_order.goal = WeighedColumn(
             self.store, tuple(self.problem.sign * factor for factor in basis.weights[0])
         )
@@ -178,7 +178,7 @@ class Ledger:
 
     @property
     def live(self) -> Tally:
-        """The tally of the goal, to be looked at before the next value comes: that may change its tables."""
+        """The tally of the goal, to be used before the next value comes, which may change its tables."""
         return self.goal.live
 
     @property
@@ -188,7 +188,7 @@ class Ledger:
 
     @property
     def all_live(self) -> tuple[Tally, ...]:
-        """The tallies of all sums that are learned, as `live`."""
+        """The tallies of all sums that are learned, to be used like `live`."""
         return tuple(each.live for each in self.sums)
 
     @property
@@ -198,7 +198,7 @@ class Ledger:
 
     @property
     def rewards(self) -> RewardsSoFar:
-        """What the values of the goal so far are; a sum of responses is just a number."""
+        """Which kind of values the goal had so far; a weighted sum of responses counts as numbers."""
         response = self.problem.goal_response
         if response is None:
             return RewardsSoFar(RewardKind.NUMBERS, self.n_replications)
@@ -218,8 +218,8 @@ class Ledger:
     @property
     def counts(self) -> dict[str, int]:
         """How many trials were told, are pending, were given back, or failed."""
-        found = self.records, self.held, self.given_back, self.failed
-        return dict(zip(("told", "pending", "given_back", "failed"), map(len, found), strict=True))
+        trials = self.records, self.held, self.given_back, self.failed
+        return dict(zip(("told", "pending", "given_back", "failed"), map(len, trials), strict=True))
 
     def status(self, trial: int) -> str:
         """Return whether a trial is told, pending, given back (to be asked for again), or failed."""
@@ -255,7 +255,7 @@ class Ledger:
         return int(streams.first_own_number(self.replications))
 
     def apply(self, event: Event) -> None:
-        """Take in what happened; refits and beginnings are the study's own business."""
+        """Change the ledger by what happened; refits and beginnings of policies are the journal's matter."""
         if isinstance(event, Asked):
             self._ask(event)
         elif isinstance(event, Told):
@@ -281,15 +281,15 @@ class Ledger:
             self._shelve()
 
     def _revise(self, event: Revised) -> None:
-        """Go on with a table to which rows were added, or from which some were retired."""
+        """Continue with a table to which rows were added, or from which some were retired."""
         self.problem = revised(self.problem, event)
         self.shares, shape = np.array(event.shares), self.problem.shape
         self.cost = None if event.cost is None else np.reshape(event.cost, shape)
         if self.replications.shape != shape:
             for name in _TABLES:
                 setattr(self, name, enlarged(getattr(self, name), shape))
-            for own in self.sums:
-                own.enlarge(self.problem)
+            for tally in self.sums:
+                tally.enlarge(self.problem)
             self.in_order.enlarge(shape)
         self.generations = self.generations.after(event, shape)
         self.trials.problem = self.problem
@@ -300,7 +300,7 @@ class Ledger:
         self._shelve()
 
     def _shelve(self) -> None:
-        """Leave to the queue only pairs whose rows are not retired; drop others that the user enqueued."""
+        """Keep only pairs in the queue whose rows are not retired; drop enqueued pairs of retired rows."""
         waiting, out = self.queue + self._shelved, self.retired
         self.queue = [pair for pair in waiting if not out[pair]]
         self._shelved = [pair for pair in waiting if out[pair]]
@@ -317,10 +317,10 @@ class Ledger:
         return bool(self.problem.alternatives.retired or self.problem.contexts.retired)
 
     def _name(self, responses: tuple[str, ...]) -> None:
-        """Go on with a problem whose responses are known."""
+        """Continue with a problem whose responses are known."""
         self.problem = self.problem.naming(responses)
         if not len(self.records):  # a single response may be named later
-            self._arrange()
+            self._make_room_for_responses()
 
     def _ask(self, event: Asked) -> None:
         pair = event.alternative, event.context
@@ -347,33 +347,30 @@ class Ledger:
         shared = self.parted is None or event.trial < self.n_shared
         first = len(self.store)
         self.records.add(event, shared=shared and not self.trials.elsewhere(event.trial))
-        self._put(event, pair, first)
+        self._add_to_tallies(event, pair, first)
         single = range(first, len(self.store)) if event.values is not None else range(0)
         self.in_order.end(pair, number, single, summarised=0 if single else event.n)
         self.n_replications += event.n
         self.rewards_of = [
-            seen.joined_by(event.n, own) for seen, own in zip(self.rewards_of, event.responses, strict=True)
+            so_far.joined_by(event.n, told)
+            for so_far, told in zip(self.rewards_of, event.responses, strict=True)
         ]
         self.failures[pair] = 0
         if event.seconds is not None:
             self.timed[pair] += event.n
             self.seconds[pair] += event.seconds
 
-    def _put(self, event: Told, pair: tuple[int, int], first: int) -> None:
+    def _add_to_tallies(self, event: Told, pair: tuple[int, int], first: int) -> None:
         """Add a record to the tallies of all sums; its values are the rows of the store from ``first`` on."""
         if event.further is None:
-            for own, (factor,) in zip(self.sums, self._weights, strict=True):
-                own.put(pair, factor * event.mean, n=event.n, m2=factor * factor * event.m2)
+            for tally, (factor,) in zip(self.sums, self.problem.setting.basis.weights, strict=True):
+                tally.put(pair, factor * event.mean, n=event.n, m2=factor * factor * event.m2)
             return
-        for own, mean, m2 in zip(self.sums, *self._summed(event, first), strict=True):
-            own.put(pair, mean, n=event.n, m2=m2)
+        for tally, mean, m2 in zip(self.sums, *self._means_and_m2(event, first), strict=True):
+            tally.put(pair, mean, n=event.n, m2=m2)
 
-    @property
-    def _weights(self) -> tuple[tuple[float, ...], ...]:
-        return self.problem.setting.basis.weights
-
-    def _summed(self, event: Told, first: int) -> tuple[list[float], list[float]]:
-        """Return mean and sum of squared deviations of every sum."""
+    def _means_and_m2(self, event: Told, first: int) -> tuple[list[float], list[float]]:
+        """Return mean and sum of squared deviations of every sum of responses."""
         basis, told = self.problem.setting.basis, event.responses
         means: list[float] = basis.sums(np.array([each.mean for each in told])).tolist()
         if event.n == 1:
@@ -381,7 +378,7 @@ class Ledger:
         if event.values is not None:
             values = basis.sums(self.store.values[:, first:])
             return means, np.sum((values - np.array(means)[:, None]) ** 2, axis=1).tolist()
-        return means, [_squares(own, [each.m2 for each in told]) for own in basis.weights]
+        return means, [_m2_of_sum(weights, [each.m2 for each in told]) for weights in basis.weights]
 
     def _fail(self, event: Failed) -> None:
         pair = self.trials.pair(event.trial)
@@ -400,7 +397,7 @@ class Ledger:
         if self.trials.columns["end"][event.trial] != OPEN:  # nothing told is ever taken back
             return
         pair = self.trials.pair(event.trial)
-        self.pending[pair] -= self._let_go(event.trial)
+        self.pending[pair] -= self._release(event.trial)
         if event.worker:
             self.held[event.trial] = event.worker
             self.pending[pair] += 1
@@ -408,31 +405,31 @@ class Ledger:
             self.given_back.append(event.trial)
 
     def _close(self, event: Told | Failed, pair: tuple[int, int], end: int) -> None:
-        self.pending[pair] -= self._let_go(event.trial)
+        self.pending[pair] -= self._release(event.trial)
         self.trials.columns["end"][event.trial] = end
         self.spent += event.seconds or 0.0
 
-    def _let_go(self, trial: int) -> bool:
-        """Return whether the trial was under way; it no longer is, nor does it wait."""
+    def _release(self, trial: int) -> bool:
+        """Take a trial from those under way, or given back; return whether it was under way."""
         if trial in self.given_back:
             self.given_back.remove(trial)
         return self.held.pop(trial, None) is not None
 
     def state(self) -> tuple[dict[str, AnyArray], Plain]:
-        """Return what the events add up to, as arrays and plain values."""
+        """Return what the events have led to, as arrays and plain values."""
         arrays = {name: getattr(self, name) for name in _TABLES}
         arrays |= {name: getattr(self.tally, name) for name in _TALLY}
         for i, other in enumerate(self.tallies[1:], start=1):  # counts are those of the goal
             arrays |= {f"{name} {i}": getattr(other, name) for name in _TALLY[1:]}
         for name in (*_PAIRS, *(name for name in _LATER_PAIRS if getattr(self, name))):
             arrays[name] = np.array(getattr(self, name), np.int64).reshape(-1, 2)
-        ordered, words = self.in_order.state()
-        own = {"spent": self.spent, "parted": self.parted, "n_shared": self.n_shared}
+        arrays_in_order, words = self.in_order.state()
+        numbers = {"spent": self.spent, "parted": self.parted, "n_shared": self.n_shared}
         trials = {"waiting": self.given_back, "held": list(self.held.items())}
-        return arrays | ordered, words | own | trials
+        return arrays | arrays_in_order, words | numbers | trials
 
     def restore(self, past: Past, arrays: Mapping[str, AnyArray], words: Plain) -> None:
-        """Take in all events of pages at once, and what they add up to; ValueError where these disagree."""
+        """Restore all events of pages at once, and the `state` they led to; ValueError if these disagree."""
         for event in past.rare:
             if isinstance(event, Designed):
                 self.design, self.design_reason = event.pairs, event.reason
@@ -463,24 +460,25 @@ class Ledger:
         n, means, squares = self.records.columns.numbers("n"), self.records.means(), self.records.squares()
         truths = [past.told["truths"], *past.further["truths"]]
         self.rewards_of = [
-            RewardsSoFar.of(n, mean, m2, truths=bool(np.all(own)))
-            for mean, m2, own in zip(means, squares, truths, strict=True)
+            RewardsSoFar.of(n, mean, m2, truths=bool(np.all(each)))
+            for mean, m2, each in zip(means, squares, truths, strict=True)
         ]
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
-        for i, own in enumerate(self.sums):
+        for i, tally in enumerate(self.sums):
             end_of_name = f" {i}" if i else ""
-            own.restore(arrays["count"], *(arrays[f"{name}{end_of_name}"] for name in _TALLY[1:]))
+            tally.restore(arrays["count"], *(arrays[f"{name}{end_of_name}"] for name in _TALLY[1:]))
         self.n_replications = int(self.live.count.sum())
         self._check(past)
 
     def _check(self, past: Past) -> None:
-        """Refuse what cannot be: events that are no study's, or tables that are not theirs."""
+        """Raise a ValueError if no study can have these events, or if they do not lead to these tables."""
         n, told = np.zeros(self.problem.shape, np.int64), self.records.columns
         trial = told.numbers("trial")
         where = tuple(self.trials.columns.numbers(name)[trial] for name in ("alternative", "context"))
         np.add.at(n, where, told.numbers("n"))
-        once = len(set(self.given_back)) == len(self.given_back)
-        whole = sum(self.counts.values()) == len(self.trials) and once
-        follow = np.array_equal(past.asked["trial"], np.arange(len(self.trials)))
-        if not (whole and follow and np.array_equal(n, self.live.count) and np.all(np.isfinite(past.values))):
+        listed_once = len(set(self.given_back)) == len(self.given_back)
+        complete = sum(self.counts.values()) == len(self.trials) and listed_once
+        in_sequence = np.array_equal(past.asked["trial"], np.arange(len(self.trials)))
+        same_counts = np.array_equal(n, self.live.count)
+        if not (complete and in_sequence and same_counts and np.all(np.isfinite(past.values))):
             raise ValueError("the snapshot of a ledger is not that of its events")

@@ -1,4 +1,4 @@
-"""Which event changes the table of a study as its user wants: checked against what the study is now."""
+"""The events that change the table of a study as its user wants, checked against the study as it is now."""
 
 import json
 import shlex
@@ -63,7 +63,7 @@ def repeated(journal: "Journal", change: Revised) -> Revised:
 
 
 def weighing(journal: "Journal", weights: object) -> Revised:
-    """Return the event that lets contexts count otherwise."""
+    """Return the event that gives contexts other weights."""
     problem, ledger = journal.problem, journal.ledger
     _refuse_population(problem, "given other weights")
     contexts, shares = problem.contexts, ledger.shares
@@ -75,15 +75,15 @@ def weighing(journal: "Journal", weights: object) -> Revised:
             "Use 0 for a context that does not count in averages."
         )
     before = shares[there].sum()
-    scaled = shares * (given.sum() / before if before > 0 else 1.0)  # retired ones as before beside the rest
+    scaled = shares * (given.sum() / before if before > 0 else 1.0)  # retired ones keep their relative weight
     scaled[there] = given
     return _event(journal, problem.alternatives, contexts, scaled, ledger.cost)
 
 
 def following(journal: "Journal", wanted: Problem, cost: object) -> Revised | None:
-    """Return the event that gives a study the rows and the weights of a problem that may have more of them.
+    """Return the event that adds to a study the rows that another problem has, and gives it its weights.
 
-    None if nothing is new. ``cost`` is the table of costs of that problem, if the study has one.
+    None if nothing is new. ``cost`` is that problem's table of costs, if the study has one.
     """
     problem = journal.problem
     own, others = (problem.alternatives, problem.contexts), (wanted.alternatives, wanted.contexts)
@@ -113,10 +113,10 @@ def following(journal: "Journal", wanted: Problem, cost: object) -> Revised | No
 
 
 def _followed_shares(journal: "Journal", wanted: Problem, contexts: Axis, where: list[int]) -> Array:
-    """Return how much contexts count: as wanted, or as they do now where no weights are wanted.
+    """Return how much contexts count: as ``wanted`` says, or as now if nobody has ever given weights.
 
-    That is so where all are equal, as they were in the beginning. ``where`` has the positions of those
-    wanted.
+    Equal weights, there and at the beginning of the study, count as none given. ``where`` has the positions
+    of the wanted contexts.
     """
     own, there = journal.ledger.shares, journal.problem.contexts.active
     alike = all(np.ptp(each) == 0.0 for each in (wanted.weights, journal.first_problem.weights))
@@ -129,7 +129,7 @@ def _followed_shares(journal: "Journal", wanted: Problem, contexts: Axis, where:
 
 
 def _united(own: Axis, other: Axis) -> Axis:
-    """Return the entries of a study and those of another axis that it has not; all in use must be in both."""
+    """Return a study's axis with the entries that another has besides; none in use may be missing there."""
     if list(own.columns) != list(other.columns) or own.categorical != other.categorical:
         was, now = (
             ", ".join(f"{name} (categorical)" if name in axis.categorical else name for name in axis.columns)
@@ -152,7 +152,7 @@ def _united(own: Axis, other: Axis) -> Axis:
 
 
 def _located(axis: Axis, other: Axis) -> list[int]:
-    """Return where the entries of another axis stand in this one, -1 of those that do not."""
+    """Return the positions in this axis of the entries of another one, -1 of those that it has not."""
     found = (axis.place(other.labels[i] if axis.named else other.item(i)) for i in range(len(other)))
     return [-1 if place is None else place for place in found]
 
@@ -167,7 +167,7 @@ def _refuse_old_seeds(journal: "Journal") -> None:
 
 
 def positions(axis: Axis, given: object) -> list[int]:
-    """Return where entries stand that are named by a label or a row, or by several of them."""
+    """Return the positions of entries that are named by a label or a row, or by several of them."""
     if is_frame(given):
         return [axis.index(axis.rows(given).item(i)) for i in range(len(axis.rows(given)))]
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes):
@@ -185,8 +185,8 @@ def refuse_retired(problem: Problem, alternative: int | None, context: int | Non
             )
 
 
-def said(before: Problem, after: Problem) -> list[str]:
-    """Return what changed from one table to another, in words: one sentence each."""
+def changes_in_words(before: Problem, after: Problem) -> list[str]:
+    """Return what changed from one table to another, a sentence for each change."""
     found = []
     for old, axis in ((before.alternatives, after.alternatives), (before.contexts, after.contexts)):
         new = axis.labels[len(old) :]
@@ -205,7 +205,7 @@ def said(before: Problem, after: Problem) -> list[str]:
 def _event(
     journal: "Journal", alternatives: Axis, contexts: Axis, shares: Array, cost: Array | None
 ) -> Revised:
-    """Return the event that leads to these rows, if the study can go on with them."""
+    """Return the event that leads to these rows; an error if the study cannot continue with them."""
     before, ledger, model = journal.problem, journal.ledger, journal.model
     counting(shares, contexts)
     after = before.revised(alternatives, contexts, shares)
@@ -228,7 +228,7 @@ def _event(
 
 
 def _retired(axis: Axis, given: object, *, back: bool) -> Axis:
-    """Return an axis of which these entries are retired, or are not any more."""
+    """Return the axis with these entries retired, or with ``back`` in use again."""
     if given is None:
         return axis
     where = positions(axis, given)

@@ -1,4 +1,4 @@
-"""What is known of single rewards: whether they are a rate, which values are impossible.
+"""What is known of single rewards: whether they are a rate, and which values are impossible.
 
 A rate is the mean of rewards that are 0 or 1, such as failure and success. It is declared
 (`Problem(rate=True)`), or every value told so far was True or False. Numbers of which only 0 and 1 have been
@@ -20,7 +20,7 @@ _PATTERN = 20  # replications that are all 0 or 1, before another value is worth
 
 
 class RewardKind(IntEnum):
-    """What all values told so far are; later values can only make it larger."""
+    """The narrowest kind that holds all values told so far; later values can only widen it."""
 
     TRUTHS = 0  # True and False
     BINARY = 1  # 0 and 1
@@ -28,7 +28,7 @@ class RewardKind(IntEnum):
 
 
 class RewardsSoFar(NamedTuple):
-    """What the replications told so far are, how many, and their sum."""
+    """The kind of the replications told so far, their number and their sum."""
 
     kind: RewardKind = RewardKind.TRUTHS
     n: int = 0
@@ -36,12 +36,12 @@ class RewardsSoFar(NamedTuple):
 
     @classmethod
     def of(cls, n: IntArray, mean: Array, m2: Array, *, truths: bool) -> "RewardsSoFar":
-        """Return what is seen in events with these summaries, all of them of truth values or not."""
+        """Return this for events with these summaries; ``truths``: all their values were True or False."""
         binary = RewardKind.BINARY if is_binary(n, mean, m2) else RewardKind.NUMBERS
         return cls(RewardKind.TRUTHS if truths else binary, int(n.sum()), float(n @ mean))
 
     def joined_by(self, n: int, told: Response) -> "RewardsSoFar":
-        """Return what is seen once n more replications have come."""
+        """Return this with n more replications."""
         kind = self.kind if self.kind == RewardKind.NUMBERS else max(self.kind, kind_of(n, told))
         return RewardsSoFar(kind, self.n + n, self.total + n * told.mean)
 
@@ -51,9 +51,9 @@ class RewardsSoFar(NamedTuple):
         return self.kind != RewardKind.NUMBERS and 0.5 < self.total < self.n - 0.5
 
 
-def is_rate(problem: Problem, response: int, seen: RewardsSoFar) -> bool:
+def is_rate(problem: Problem, response: int, so_far: RewardsSoFar) -> bool:
     """Return whether a response, by its place, is a rate: declared, or every value was True or False."""
-    return problem.declares_rate(response) or (seen.n > 0 and seen.kind == RewardKind.TRUTHS)
+    return problem.declares_rate(response) or (so_far.n > 0 and so_far.kind == RewardKind.TRUTHS)
 
 
 def kind_of(n: int, told: Response) -> RewardKind:
@@ -67,8 +67,8 @@ def is_binary(n: IntArray | int, mean: Array | float, m2: Array | float) -> bool
     """Return whether all these summaries can be of values 0 and 1: of k ones m2 = k(n − k)/n."""
     total = mean * n
     ones = np.clip(np.rint(total), 0, n)
-    off = np.maximum(np.abs(total - ones), np.abs(m2 - ones * (n - ones) / n))
-    return bool(np.all(off <= _TOLERANCE * n))
+    error = np.maximum(np.abs(total - ones), np.abs(m2 - ones * (n - ones) / n))
+    return bool(np.all(error <= _TOLERANCE * n))
 
 
 def ones_among(mean: float, n: int) -> int | None:
@@ -95,8 +95,8 @@ def impossible_value(problem: Problem, response: int, *values: float, summarised
     """Return what is wrong with the first value of a response, by its place, that the problem rules out."""
     of = f" of {problem.responses[response]!r}" if len(problem.responses) > 1 else ""
     if problem.declares_rate(response) and not summarised:
-        said = f"rate={[problem.responses[response]]!r}" if of else "rate=True"
-        return next((f"{x:g}{of} is neither 0 nor 1, but {said}" for x in values if x not in (0, 1)), "")
+        declared = f"rate={[problem.responses[response]]!r}" if of else "rate=True"
+        return next((f"{x:g}{of} is neither 0 nor 1, but {declared}" for x in values if x not in (0, 1)), "")
     return outside(problem.range_of(response), *values, of=of)
 
 
@@ -139,8 +139,8 @@ def _end_of_rate(
     odd = next((each for each in told if kind_of(each.n, each.responses[i]) > before.kind), None)
     if odd is None:  # another worker told it, and says so
         return ""
-    own = odd.responses[i]
-    value = next((x for x in own.values or () if not _fits(x, before.kind)), own.mean)
+    response = odd.responses[i]
+    value = next((x for x in response.values or () if not _fits(x, before.kind)), response.mean)
     name = problem.responses[i] if len(problem.responses) > 1 else ""
     rewards, rate = (f"values of {name!r}", f"rate={[name]!r}") if name else ("rewards", "rate=True")
     arrived = f"trial {odd.trial} returned {value:g}"

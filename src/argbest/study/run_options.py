@@ -1,4 +1,4 @@
-"""The options of a run: when it ends, rules that stop it earlier, its resources, who hears of progress."""
+"""The options of a run: when it ends, rules that stop it earlier, its resources, how it reports progress."""
 
 import math
 import sys
@@ -35,9 +35,9 @@ _RENEWED = 0.3  # seconds between two pictures of a bar in a notebook
 
 
 def checked(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    """Return the options of a run that are given, their numbers checked; None: an option is not.
+    """Return the options of a run without those that are None, their numbers checked.
 
-    ``where`` stands before names in errors: "[run] " of a study file.
+    ``where`` is put before names in errors: "[run] " of a study file.
     """
     options = {name: value for name, value in given.items() if value is not None}
     for name in ("budget", "workers", "batch"):
@@ -94,13 +94,13 @@ class RunEnd:
         spent = self.seconds is not None and now.spent >= self.seconds
         return spent or (self.budget is not None and now.n_replications >= self.budget)
 
-    def room(self, journal: Journal) -> int:
+    def trials_left(self, journal: Journal) -> int:
         """Return how many more trials the run may begin, those under way taken into account."""
         ledger, left = journal.ledger, math.inf
-        held = [i for i, who in ledger.held.items() if who != BY_HAND]
+        under_way = [i for i, who in ledger.held.items() if who != BY_HAND]
         if self.budget is not None:
-            left = self.budget - ledger.n_replications - len(held)
-        if self.seconds is not None and ledger.spent + journal.expected_seconds(held) >= self.seconds:
+            left = self.budget - ledger.n_replications - len(under_way)
+        if self.seconds is not None and ledger.spent + journal.expected_seconds(under_way) >= self.seconds:
             left = 0
         return int(min(left, 2**31))
 
@@ -143,14 +143,14 @@ class _TargetPCS:
         self.__dict__.update(target=target, delta=indifference_zone(self.delta))
 
     def __call__(self, study: "Study") -> bool:
-        """Return whether the target is reached, by claims that nothing speaks against (`study.doubts`)."""
+        """Return whether the target is reached, counting only what `Study.doubts` does not object to."""
         certificate = study.view().answer_certificate(self.delta)
         claimed = self.combined(certificate.pcs, certificate.counted)
         if claimed < self.target:
             return False
         granted = self.combined(study._granted(self.delta), certificate.counted)
         if granted < self.target:
-            study._say_once(study.doubts().waiting(study.view(), self))
+            study._warn_once(study.doubts().waiting(study.view(), self))
         return granted >= self.target
 
     def combined(self, pcs: Array, weights: Array) -> float:
@@ -203,7 +203,7 @@ class OpportunityCost:
         if certificate.eoc > self.target:
             return False
         if doubted := bool(np.any(study._granted(0.0) < certificate.pcs)):
-            study._say_once(study.doubts().waiting(study.view(), self))
+            study._warn_once(study.doubts().waiting(study.view(), self))
         return not doubted
 
 
@@ -244,9 +244,9 @@ class GuaranteedPCS:
             study: The study that is to stop.
         """
         view = study.view()
-        every = self.contexts == "all"
-        share = view.separations.generations.of_contexts(self.alpha) if every else self.alpha
-        return separations.missing(view, share, self.delta, view.assumed(self.assume))
+        in_all = self.contexts == "all"
+        alpha = view.separations.generations.of_contexts(self.alpha) if in_all else self.alpha
+        return separations.missing(view, alpha, self.delta, view.assumed(self.assume))
 
 
 def __getattr__(name: str) -> Any:
@@ -260,7 +260,7 @@ def __getattr__(name: str) -> Any:
 def reporter(progress: bool | Progress, budget: int, done: int = 0, opening: str = "") -> Iterator[Progress]:
     """Yield the function to call with (done, budget) as simulations are done.
 
-    ``opening`` is a line to say before the bar.
+    ``opening`` is a line to print before the bar.
     """
     if callable(progress):
         yield progress
@@ -274,7 +274,7 @@ def reporter(progress: bool | Progress, budget: int, done: int = 0, opening: str
 
 def phase() -> str:
     """Return what a run is doing now, in a few words."""
-    # Importing it here would import Numba; and another thread may be in the middle of doing so.
+    # Importing the module here would import Numba, which another thread may be doing at this moment.
     under_way = getattr(sys.modules.get("argbest.compilation"), "under_way", None)
     return (under_way() if under_way else "") or "simulating"
 
@@ -287,7 +287,7 @@ def _bar(budget: int, done: int, opening: str) -> Iterator[Progress]:
     from rich.text import Text
 
     class Phase(ProgressColumn):
-        """What the run is doing; asked whenever the bar is drawn, also while nothing is done yet."""
+        """What the run is doing, looked up whenever the bar is drawn, also before the first result."""
 
         def render(self, _task: object) -> Text:
             return Text(phase())
@@ -307,9 +307,9 @@ def _in_notebook(budget: int, done: int, opening: str) -> Iterator[Progress]:
 
     def bar(now: int) -> object:
         words = f"{now:,} of {budget:,} replications"
-        said = f"; {escape(doing)}" if (doing := phase()) != "simulating" else ""
-        said += f"<br>{escape(opening)}" if opening else ""
-        return HTML(f'<progress value="{now}" max="{budget}" aria-label="{words}"></progress> {words}{said}')
+        more = f"; {escape(doing)}" if (doing := phase()) != "simulating" else ""
+        more += f"<br>{escape(opening)}" if opening else ""
+        return HTML(f'<progress value="{now}" max="{budget}" aria-label="{words}"></progress> {words}{more}')
 
     handle, renewed, ended = display(bar(done), display_id=True), time.monotonic(), threading.Event()
 
@@ -335,22 +335,22 @@ def _in_notebook(budget: int, done: int, opening: str) -> Iterator[Progress]:
 
 
 def tracker(on_result: OnResult | None) -> OnResult:
-    """Return the function to call with (trial, value); of its exceptions the first becomes a warning."""
+    """Return the function to call with (trial, value); only its first exception becomes a warning."""
     if on_result is None:
         return lambda _trial, _value: None
     if not callable(on_result):
         raise InputError(f"on_result={on_result!r} cannot be called; give a function of (trial, value).")
-    troubles = 0
+    warned = False
 
     def track(trial: Trial, value: Any) -> None:
-        nonlocal troubles
+        nonlocal warned
         try:
             on_result(trial, value)
         except Exception as error:
-            troubles += 1
-            if troubles == 1:
-                said = f"on_result raised {type(error).__name__}: {error}, for {trial}"
-                words = f"{said}. The result is kept and the run continues. Later errors are not shown."
+            if not warned:
+                warned = True
+                raised = f"on_result raised {type(error).__name__}: {error}, for {trial}"
+                words = f"{raised}. The result is kept and the run continues. Later errors are not shown."
                 warnings.warn(words, OutageNotice, stacklevel=2)
 
     return track

@@ -1,8 +1,9 @@
 """Running a study: ask, simulate, tell, until the budget is spent or a stop rule is met.
 
-One loop for all: serial runs have one slot and simulate in this thread. As results arrive as many new pairs
-are asked for, so workers do not wait for each other. Where deciding or learning takes long beside simulating,
-some pairs are asked for ahead: they count as under way, and wait in the executor until a worker is free.
+There is one loop for all kinds of runs: serial runs have one slot and simulate in this thread. For every
+result that arrives a new trial is asked for, so workers do not wait for each other. Where deciding or
+learning takes long compared with simulating, some trials are asked for ahead: they count as under way, and
+wait in the executor until a worker is free.
 """
 
 import math
@@ -30,7 +31,7 @@ from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
 from argbest.storage.base import is_shared
 from argbest.study import executors
-from argbest.study.journal import BY_HAND
+from argbest.study.journal import BY_HAND, Request
 from argbest.study.ledger import Ledger
 from argbest.study.rewards import end_of_rate
 from argbest.study.run_options import (
@@ -64,7 +65,7 @@ def run(
     progress: bool | Progress,
     on_result: OnResult | None = None,
 ) -> None:
-    """Simulate until the study holds the budget or the stop rule, asked at every refit, is met."""
+    """Simulate until the budget is spent or the stop rule, asked at every refit, is met."""
     track = tracker(on_result)
     journal, patience = study._journal, Patience()
     with ExitStack() as stack:
@@ -78,9 +79,9 @@ def run(
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
         report = stack.enter_context(reporter(progress, total, end.done(study._journal.ledger), opening))
         jobs = executors.Jobs(executor, slots, simulate, resources)
-        whole = _Run(study, end, resources, jobs, presence, patience, report, total, track)
-        whole.go()
-    advice = whole.advice()
+        this_run = _Run(study, end, resources, jobs, presence, patience, report, total, track)
+        this_run.to_the_end()
+    advice = this_run.advice()
     if advice and (shared or slots > 1):
         warnings.warn(advice, SlowNotice, stacklevel=3)
 
@@ -99,13 +100,13 @@ class _Run:
     total: int
     track: OnResult
     watch: Watch = field(default_factory=Watch)
-    in_hand: list[tuple[Trial, Outcome]] = field(default_factory=list)  # simulated, and not told yet
-    checked: int | None = None
-    failed: int = 0  # without a single value
+    untold: list[tuple[Trial, Outcome]] = field(default_factory=list)  # simulated, and not told yet
+    checked: int | None = None  # replications when the stop rule was last asked
+    failed: int = 0  # simulations while the study has not a single value
     begun: float = field(default_factory=lambda: _clock())
-    asked: int = 0
-    asking: float = 0.0  # seconds
-    to_learn: bool = False  # the study, before more jobs end
+    asked: int = 0  # trials asked for
+    asking: float = 0.0  # seconds that this took
+    learns_next: bool = False  # the study learns when it is asked for the next trials
 
     def advice(self) -> str:
         """Return what to do if simulations waited for decisions most of the time, "" if they did not."""
@@ -124,27 +125,27 @@ class _Run:
             f"batch = {_BATCH} under [run] of the study file, batch={_BATCH} in Python."
         )
 
-    def go(self) -> None:
+    def to_the_end(self) -> None:
         """Run to the end; whatever happens, no value is lost, and trials without one are given back."""
         try:
             try:
-                self._go()
+                self._simulate()
             except StorageError:
-                self._outlast()
+                self._wait_for_simulations()
                 raise
         except BaseException as error:
-            kept = self._leave()
-            if kept and isinstance(error, StorageError):
-                raise StorageError(f"{error} {kept}") from error
-            if kept:
-                warnings.warn(kept, OutageNotice, stacklevel=5)
+            where_kept = self._save_values()
+            if where_kept and isinstance(error, StorageError):
+                raise StorageError(f"{error} {where_kept}") from error
+            if where_kept:
+                warnings.warn(where_kept, OutageNotice, stacklevel=5)
             raise
 
-    def _go(self) -> None:
+    def _simulate(self) -> None:
         if is_shared(self.study._journal.storage):
             self.study.refresh()
-            self._take_over()
-        while not self._enough():
+            self._give_back_trials_of_dead_workers()
+        while not self._is_over():
             self._fill()
             if self.jobs.under_way:
                 self._collect(ahead=True)
@@ -158,8 +159,8 @@ class _Run:
         while self.jobs.under_way:
             self._collect()
 
-    def _outlast(self) -> None:
-        """Wait for the simulations under way although the storage is gone: a file can keep their values."""
+    def _wait_for_simulations(self) -> None:
+        """Wait for the simulations under way although the storage is lost: a file can keep their values."""
         if self.jobs.under_way:
             number = len(self.jobs.under_way)
             words = f"the storage is lost; waiting for {number} simulations, to keep their values."
@@ -168,29 +169,32 @@ class _Run:
             with suppress(StorageError):
                 self._collect()
 
-    def _leave(self) -> str:
-        """Return where values are kept that could not be told even now, "" if there are none."""
+    def _save_values(self) -> str:
+        """Tell the values at hand, and give back all other trials, before an error ends the run.
+
+        Return where values are kept that could not be told, "" if there are none.
+        """
         self.patience.end()
         for job in self.jobs.under_way:
             job.cancel()
-        journal, values = self.study._journal, [each for each in self.in_hand if each[1].value is not None]
+        journal, values = self.study._journal, [each for each in self.untold if each[1].value is not None]
         try:
-            if values and not self.patience.in_vain:
+            if values and not self.patience.gave_up:
                 self._tell(values)
                 values = []
             trials = [
                 *(trials for trials, _ in self.jobs.under_way.values()),
-                [trial for trial, _ in self.in_hand],
+                [trial for trial, _ in self.untold],
             ]
-            if not self.patience.in_vain:
-                left = [trial.id for each in trials for trial in each]
-                journal.give_back(left, of=[self.presence.name])
-        except (StorageError, KeyboardInterrupt):  # then others take them over, once this worker is silent
+            if not self.patience.gave_up:
+                unfinished = [trial.id for some in trials for trial in some]
+                journal.give_back(unfinished, workers=[self.presence.name])
+        except (StorageError, KeyboardInterrupt):  # other workers take the trials, once this one is silent
             self.patience.give_up()
         lost = [record(trial, outcome.value, outcome.seconds, journal.responses) for trial, outcome in values]
         return keep(journal.storage, self.presence.name, lost, journal.responses or ()) if lost else ""
 
-    def _enough(self) -> bool:
+    def _is_over(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
         study, end = self.study, self.end
         if end.reached(study._journal.ledger) or finished(study.policy, study._journal.ledger.live):
@@ -207,17 +211,20 @@ class _Run:
         return end.stop(study)
 
     def _fill(self, *, learning: bool = False) -> None:
-        """Keep every slot busy, also while the study learns."""
-        wanted, self.to_learn = max(self.jobs.wanted(learning), int(self.to_learn)), False
+        """Give the executor jobs until every slot is busy; ``learning``: while the study learns, too."""
+        wanted, self.learns_next = max(self.jobs.wanted(learning), int(self.learns_next)), False
         while wanted > 0:
             some = min(wanted, self.jobs.at_a_time)
             wanted = wanted - some if self._ask(some) == some else 0
 
     def _ask(self, n: int) -> int:
-        """Return how many more jobs were given to the executor, up to n."""
+        """Ask for trials for up to n jobs, give them to the executor, and return how many jobs they are."""
         journal, known = self.study._journal, self.study._journal.knowledge
         batch, since = self.resources.batch, _clock()
-        trials = journal.ask(n * batch, worker=self.presence.name, room=self.end.room, policy=self._stage)
+        request = Request(
+            n * batch, self.presence.name, trials_left=self.end.trials_left, policy=self._last_stage
+        )
+        trials = journal.ask(request)
         if (now := journal.knowledge) and (known is None or known.n_fitted != now.n_fitted):
             self.jobs.learned(now.seconds, first=known is None)
         self.asked, self.asking = self.asked + len(trials), self.asking + _clock() - since
@@ -229,8 +236,8 @@ class _Run:
                 raise
         return math.ceil(len(trials) / batch)
 
-    def _stage(self, ledger: Ledger) -> Policy | None:
-        """Return the policy of the last stage: of a guarantee, or once the rest of the budget is reserved."""
+    def _last_stage(self, ledger: Ledger) -> Policy | None:
+        """Return the policy that decides instead of the study's: for a guarantee, or to confirm."""
         if isinstance(self.end.stop, GuaranteedPCS):
             return registry.separation(self.end.stop.missing(self.study))
         if not self.end.confirm or self.end.budget is None:
@@ -239,38 +246,38 @@ class _Run:
         return registry.confirmation() if asked >= (1 - self.end.confirm) * self.end.budget else None
 
     def _collect(self, *, ahead: bool = False) -> None:
-        """Tell the values of the jobs that have ended, or what went wrong; ``ahead``: more are to come."""
+        """Tell the values of the jobs that have ended, or what went wrong; ``ahead``: ask for more, too."""
         for job in self.jobs.ended(self._fill if ahead else None):
-            found = self.jobs.results(job)
-            self.in_hand += ((trial, self._possible(each)) for trial, each in found)
+            outcomes = self.jobs.results(job)
+            self.untold += ((trial, self._possible(each)) for trial, each in outcomes)
             del self.jobs.under_way[job]
         if ahead:
-            self._stock_up()
-        while self.in_hand:
-            self._settle()
+            self._ask_before_learning()
+        while self.untold:
+            self._tell_next()
         self.report(self.end.done(self.study._journal.ledger), self.total)
 
     def _possible(self, outcome: Outcome) -> Outcome:
-        """Return the outcome, as a failure if the problem rules it out; the first one names the responses."""
+        """Return the outcome, a failure if the problem rules it out; the first one names the responses."""
         if outcome.value is not None:
-            self.study._journal.name_by(outcome.value)
+            self.study._journal.name_responses(outcome.value)
         return executors.possible(outcome, self.study.problem)
 
-    def _stock_up(self) -> None:
-        """Ask ahead if what is in hand makes the study learn again, as it does when asked the next time."""
+    def _ask_before_learning(self) -> None:
+        """Ask for jobs ahead if the study, once these values are told, learns when it is asked again."""
         study, known = self.study, self.study._journal.knowledge
-        n = study.n_replications + len(self.in_hand)
+        n = study.n_replications + len(self.untold)
         if known is None or not schedule.due(study.model, study.refit_every, n, known.n_fitted):
             return
         if self.jobs.wanted(learning=True) > self.jobs.wanted():
             self._fill(learning=True)
-            self.to_learn = True
+            self.learns_next = True
 
-    def _settle(self) -> None:
-        """Tell the values in hand up to the first failure, in one transaction; or that failure."""
+    def _tell_next(self) -> None:
+        """Tell the values up to the first failure in one transaction; if a failure comes first, record it."""
         journal = self.study._journal
-        values = list(takewhile(lambda each: each[1].value is not None, self.in_hand))
-        some = values or self.in_hand[:1]
+        values = list(takewhile(lambda each: each[1].value is not None, self.untold))
+        some = values or self.untold[:1]
         trial, outcome = some[0]
         self.presence.busy += sum(each.seconds for _, each in some)
         if not values and self.resources.on_failure == "raise":
@@ -278,9 +285,9 @@ class _Run:
         if values:
             self._tell(values)
         else:
-            with suppress(TrialError):  # another worker, who took this one for dead, was quicker
+            with suppress(TrialError):  # another worker took this one for dead, and was quicker
                 journal.fail(trial, str(outcome.reason), again=True, seconds=outcome.seconds)
-        del self.in_hand[: len(some)]
+        del self.untold[: len(some)]
         self.failed = 0 if journal.ledger.records else self.failed + 1
         if self.failed >= HOPELESS:
             raise SimulationError(
@@ -290,33 +297,37 @@ class _Run:
             )
 
     def _tell(self, values: list[tuple[Trial, Outcome]]) -> None:
-        """Tell values; not those that another worker, who took this one for dead, was quicker to tell."""
+        """Tell values, but for those that another worker, which took this one for dead, has told already."""
         journal = self.study._journal
         told = [record(trial, outcome.value, outcome.seconds, journal.responses) for trial, outcome in values]
         before = journal.ledger.rewards_of
-        kept = set(journal.tell_all(told))
+        stored = set(journal.tell_all(told))
         if remark := end_of_rate(self.study.problem, before, journal.ledger.rewards_of, told):
             warnings.warn(remark, DataNotice, stacklevel=8)
         for trial, outcome in values:
-            if trial.id in kept and outcome.value is not None:
+            if trial.id in stored and outcome.value is not None:
                 self.track(trial, outcome.value)
 
     def _nobody_else(self) -> bool:
-        """Return whether no other worker has trials under way; those of the dead are given back."""
-        if self._take_over():
+        """Return whether no other worker has trials under way; those of dead workers are given back."""
+        if self._give_back_trials_of_dead_workers():
             return False
         return all(who == BY_HAND for who in self.study._journal.ledger.held.values())
 
-    def _take_over(self) -> bool:
-        """Return whether workers died with trials under way; these are given back, to be asked for first."""
+    def _give_back_trials_of_dead_workers(self) -> bool:
+        """Give back the trials of workers that died, to be asked for first; return whether there were any."""
         journal = self.study._journal
         held = {i: who for i, who in journal.ledger.held.items() if who != BY_HAND}
         if not held:
             return False
-        known, deaf = {worker.name: worker for worker in journal.workers()}, self.patience.deaf
-        dead = {who for who in held.values() if who not in known or self.watch.dead(known[who], deaf=deaf)}
+        known, unreached = {worker.name: worker for worker in journal.workers()}, self.patience.unreached
+        dead = {
+            who
+            for who in held.values()
+            if who not in known or self.watch.dead(known[who], unreached=unreached)
+        }
         if dead:
-            journal.give_back([i for i, who in held.items() if who in dead], of=dead)
+            journal.give_back([i for i, who in held.items() if who in dead], workers=dead)
         return bool(dead)
 
 

@@ -1,4 +1,4 @@
-"""What a guarantee counts: values by their numbers, how far they put the selected ahead, its limits."""
+"""What a guarantee rests on: values in the order of their numbers, and bounds of leads and slacks."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
@@ -23,10 +23,10 @@ _RESOLUTION = 1e-12  # of the largest reward: differences that vary by less are 
 
 
 class InOrder:
-    """Which rows of a store count, by pair: those before which no replication of the pair is still open.
+    """The values of every pair that a guarantee counts: those that no open replication of it precedes.
 
-    Run time may depend on the value, so the order of arrival may not count. A number without single values,
-    failed or told as a summary, is left out.
+    Run times may depend on values, so values count in the order of their numbers and not of their arrival. A
+    number without single values (it failed, or was told as a summary) is left out.
     """
 
     def __init__(self, shape: tuple[int, int], store: ReplicationStore) -> None:
@@ -34,18 +34,18 @@ class InOrder:
         self.goal = WeighedColumn(store, (1.0,))  # the values, in the user's sign
         self.count = np.zeros(shape, np.int64)  # values that count
         self.version = np.zeros(shape[1], np.int64)  # per context, one more with every change
-        self.summarised = 0  # replications that have no order
-        self.sorted: set[tuple[int, int]] = set()  # pairs whose values all rise or fall, by no chance
+        self.summarised = 0  # replications told in summaries, which have no order
+        self.sorted: set[tuple[int, int]] = set()  # pairs whose values only rise or only fall: not by chance
         self._next: dict[tuple[int, int], int] = {}  # the first number that is still open
-        self._early: dict[tuple[int, int], dict[int, range]] = {}  # rows of numbers that wait for others
-        self._skipped: dict[tuple[int, int], dict[int, int]] = {}  # from a number up to another
-        self._rows: dict[tuple[int, int], list[int]] = {}  # that count, in the order of their numbers
+        self._early: dict[tuple[int, int], dict[int, range]] = {}  # numbers that wait for smaller ones: rows
+        self._skipped: dict[tuple[int, int], dict[int, int]] = {}  # numbers never asked for: first, stop
+        self._rows: dict[tuple[int, int], list[int]] = {}  # of the store that count, in the order of numbers
         self._trend: dict[tuple[int, int], int] = {}  # 1 if all values rise, -1 if they fall, 0 if neither
 
     def end(self, pair: tuple[int, int], number: int, rows: range, *, summarised: int = 0) -> None:
-        """Take in that a replication ended, with these rows of single values."""
+        """Record that a replication ended, with its rows of single values in the store."""
         self.summarised += summarised
-        if number != self._next.get(pair, 0):  # one before it is open
+        if number != self._next.get(pair, 0):  # a smaller number is still open
             self._early.setdefault(pair, {})[number] = rows
             return
         self._append(pair, rows)
@@ -54,13 +54,13 @@ class InOrder:
             self._advance(pair)
 
     def skip(self, pair: tuple[int, int], numbers: range) -> None:
-        """Take in that replications of these numbers will never be asked for."""
+        """Record that replications of these numbers will never be asked for."""
         if numbers:
             self._skipped.setdefault(pair, {})[numbers.start] = numbers.stop
             self._advance(pair)
 
     def _advance(self, pair: tuple[int, int]) -> None:
-        """Count all values before which nothing is open."""
+        """Count all values that no open number precedes."""
         early, skipped = self._early.get(pair, {}), self._skipped.get(pair, {})
         number = self._next.get(pair, 0)
         while number in early or number in skipped:
@@ -70,38 +70,38 @@ class InOrder:
         self._next[pair] = number
 
     def _append(self, pair: tuple[int, int], rows: range) -> None:
-        own, goal = self._rows.setdefault(pair, []), self.goal
+        counted, goal = self._rows.setdefault(pair, []), self.goal
         for row in rows:
-            if own:
-                before, value = float(goal.at(own[-1])), float(goal.at(row))
+            if counted:
+                before, value = float(goal.at(counted[-1])), float(goal.at(row))
                 step = (value > before) - (value < before)
                 self._trend[pair] = step if self._trend.get(pair, step) == step else 0
-            own.append(row)
-        self.count[pair] = len(own)
+            counted.append(row)
+        self.count[pair] = len(counted)
         self.version[pair[1]] += 1
-        if len(own) >= _ENOUGH_FOR_A_TREND:
+        if len(counted) >= _ENOUGH_FOR_A_TREND:
             (self.sorted.add if self._trend[pair] else self.sorted.discard)(pair)
 
     def enlarge(self, shape: tuple[int, int]) -> None:
-        """Make room for further alternatives and contexts; there is no value of them yet."""
+        """Make room for further alternatives and contexts, which have no values yet."""
         count, version = np.zeros(shape, np.int64), np.zeros(shape[1], np.int64)
         count[: self.count.shape[0], : self.count.shape[1]] = self.count
         version[: len(self.version)] = self.version
         self.count, self.version = count, version
 
-    def as_it_is(self) -> "InOrder":
-        """Return one that later values do not change, to look at: it cannot take in any."""
-        same = copy(self)  # the rows of a pair are only ever added to, so those that count say enough
+    def as_of_now(self) -> "InOrder":
+        """Return a copy to read from, which later values do not change."""
+        same = copy(self)  # rows of a pair are only ever appended, so that ``count`` says which belong to it
         same.count, same.version, same.sorted = self.count.copy(), self.version.copy(), {*self.sorted}
         return same
 
     def sum_of_context(self, context: int, weights: tuple[float, ...]) -> tuple[Array, IntArray]:
-        """Return what `by_run` returns, of another weighed sum of the responses."""
+        """Return the table of `by_run` for another weighted sum of the responses."""
         return self.by_run(context, WeighedColumn(self._store, weights))
 
     def asking(self, weights: tuple[float, ...]) -> "InOrder":
-        """Return these with another goal, a weighed sum of the responses, to look at."""
-        same = self.as_it_is()
+        """Return a copy to read from whose goal is another weighted sum of the responses."""
+        same = self.as_of_now()
         same.goal = WeighedColumn(self._store, weights)
         same.sorted = set()
         for k, c in np.argwhere(self.count >= _ENOUGH_FOR_A_TREND).tolist():
@@ -112,17 +112,18 @@ class InOrder:
         return same
 
     def of_context(self, context: int) -> Array:
-        """Return a row per alternative and a column per number, NaN where an alternative has no value."""
+        """Return the table of `by_run` without its numbers."""
         return self.by_run(context)[0]
 
     def by_run(self, context: int, values: WeighedColumn | None = None) -> tuple[Array, IntArray]:
-        """Return the table of a context, and the number of the run of each of its columns.
+        """Return the values of a context, [alternative, number], and the run that each number belongs to.
 
-        The values are those of the goal in the user's sign, or other ``values`` of the same store.
+        An alternative that has no value of a number has NaN. The values are those of the goal in the user's
+        sign, or other ``values`` of the same store.
         """
         counts = self.count[:, context]
-        listed = [self._rows[k, context][:n] for k, n in enumerate(counts.tolist()) if n]
-        rows = np.array([row for own in listed for row in own], np.int64)
+        rows_of_alternatives = [self._rows[k, context][:n] for k, n in enumerate(counts.tolist()) if n]
+        rows = np.array([row for some in rows_of_alternatives for row in some], np.int64)
         run, place = self._store.number[rows] % PLACE, self._store.number[rows] // PLACE
         columns, column = np.unique(run * PLACE + place, return_inverse=True)
         table = np.full((len(counts), len(columns)), np.nan)
@@ -130,7 +131,7 @@ class InOrder:
         return table, np.asarray(columns // PLACE)
 
     def state(self) -> tuple[dict[str, AnyArray], Plain]:
-        """Return what cannot be told from trials and records alone."""
+        """Return what does not follow from trials and records alone."""
         following, trend = np.zeros_like(self.count), np.zeros_like(self.count)
         for pair, number in self._next.items():
             following[pair] = number
@@ -148,26 +149,26 @@ class InOrder:
         records: Records,
         failed: Iterable[int],
     ) -> None:
-        """Take in all trials that ended at once; ValueError where they do not add up to the state."""
+        """Record all trials that ended at once; ValueError if they do not lead to the stored state."""
         following = arrays["following"].astype(np.int64)
         names = ("alternative", "context", "replication")
         k, c, number = (trials.columns.numbers(name) for name in names)
         told, size = (records.columns.numbers(name) for name in ("trial", "size"))
         start, size = records.columns.numbers("start"), np.maximum(size, 0)
-        late = number >= following[k, c]  # by trial: something before it was open
+        waits = number >= following[k, c]  # [trial] for a smaller number that was open
         for trial in failed:
-            if late[trial]:
+            if waits[trial]:
                 self._early.setdefault((int(k[trial]), int(c[trial])), {})[int(number[trial])] = range(0)
-        for record in np.flatnonzero(late[told]).tolist():
+        for record in np.flatnonzero(waits[told]).tolist():
             i, first = int(told[record]), int(start[record])
             early = range(first, first + int(size[record]))
             self._early.setdefault((int(k[i]), int(c[i])), {})[int(number[i])] = early
-        kept = np.flatnonzero(~late[told] & (size > 0))
-        kept = kept[np.lexsort((number[told[kept]], c[told[kept]], k[told[kept]]))]
-        sizes = size[kept]
+        counted = np.flatnonzero(~waits[told] & (size > 0))
+        counted = counted[np.lexsort((number[told[counted]], c[told[counted]], k[told[counted]]))]
+        sizes = size[counted]
         place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # within its trial
-        rows = np.repeat(start[kept], sizes) + place
-        np.add.at(self.count, (k[told[kept]], c[told[kept]]), sizes)
+        rows = np.repeat(start[counted], sizes) + place
+        np.add.at(self.count, (k[told[counted]], c[told[counted]]), sizes)
         if not np.array_equal(self.count, arrays["in_order"]):
             raise ValueError("the values in order are not those of the events")
         ends = np.cumsum(self.count).reshape(self.count.shape)
@@ -187,7 +188,7 @@ class InOrder:
 
 
 class Separations:
-    """Lower bounds of leads, worked out again only where values came or the selected one changed."""
+    """Lower bounds of leads and slacks, computed again only where values came or the selection changed."""
 
     def __init__(self, problem: Problem, in_order: InOrder, generations: Generations) -> None:
         self._problem, self._in_order, self.generations = problem, in_order, generations
@@ -195,48 +196,51 @@ class Separations:
         self._known: dict[Hashable, tuple[int, Array]] = {}
 
     def of(self, in_order: InOrder) -> "Separations":
-        """Return the bounds by the values of one moment; what is known of equal ones is shared."""
+        """Return the bounds from these values; bounds that were computed from equal ones are reused."""
         same = copy(self)
         same._in_order = in_order
         return same
 
     def lower(self, selected: IntArray, alpha: float | Array, assumed: Assumption) -> Array:
-        """Return bounds of selected minus each alternative, [alternative, context].
+        """Return lower bounds of selected minus each alternative, [alternative, context].
 
-        Alpha is of one context, or [context].
-        An error needs a failing bound between the selected and the truly best one, so alpha / (K − 1) per
-        alternative is enough. With m limits it is alpha / (K − 1 + m): let b be the best of those that keep
-        all limits. If the selected k breaks one, the bound of that slack has failed, one for every such k. If
-        it keeps them but is not the best, that of f_k − f_b has failed, one for every such k, or one of the m
-        by which b was taken to break a limit; so it is if none is selected. Where none keeps the limits, only
-        slacks of K alternatives can fail.
+        Alpha is that of every context, a number or [context]. The guarantee errs only if the bound between
+        the selected and the truly best alternative fails, so alpha / (K − 1) per alternative is enough. With
+        m limits it is alpha / (K − 1 + m). To see this, let b be the best of the alternatives that keep all
+        limits. If the selected k breaks a limit, the bound of that slack has failed: one bound for each such
+        k. If k keeps all limits but is not the best, the bound of f_k − f_b has failed, one for each such k,
+        or else one of the m bounds that say b breaks a limit; the latter also if none is selected. If no
+        alternative keeps the limits, only bounds of slacks of K alternatives can fail.
 
-        Compared are equally numbered replications: they share what random numbers they have in common, and
-        which ones are compared depends on no value. The selected one itself has inf. Where rows were added or
-        retired in the course of the study, `Generations` says which numbers count, and for how much.
+        Replications of the same number are compared: they may share random numbers, and which ones are
+        compared does not depend on their values. The selected alternative itself has inf. Where rows were
+        added or retired in the course of the study, `Generations` says which numbers count, and what part of
+        alpha each bound has.
         """
-        each = zip(selected.tolist(), self._of_each(alpha), strict=True)
-        columns = [self._of_context(c, k, own, assumed) for c, (k, own) in enumerate(each)]
+        each = zip(selected.tolist(), self._by_context(alpha), strict=True)
+        columns = [self._of_context(c, k, error, assumed) for c, (k, error) in enumerate(each)]
         return np.stack(columns, axis=-1)
 
     def doubts(self, context: int, chosen: int, alpha: float) -> tuple[BoolArray, BoolArray, IntArray]:
-        """Return where ties, and where skewness, contradict normal differences, and how many there are.
+        """Return where ties, and where skewness, contradict normal differences, and how many these are.
 
-        Of differences to the chosen alternative, [alternative], as `lower` uses them with the same alpha.
+        These are the differences from the chosen alternative, [alternative], that `lower` uses with this
+        alpha.
         """
         differences, shares, resolution = self._differences(context, chosen)
         return _doubts(differences, alpha * shares, resolution)
 
     def kept(self, limit: int, alpha: float | Array, assumed: Assumption, *, broken: bool = False) -> Array:
-        """Return lower bounds of the slack of a limit, [alternative, context]: 0 or more, and it is kept.
+        """Return lower bounds of the slack of a limit, [alternative, context]; where they are ≥ 0 it is kept.
 
-        With ``broken`` of minus the slack: above 0, and the limit is not kept. Alpha as for `lower`.
+        With ``broken`` they are bounds of minus the slack; where these are > 0 the limit is broken. Alpha as
+        for `lower`.
         """
-        columns = [self._slack(c, limit, broken, own, assumed) for c, own in enumerate(self._of_each(alpha))]
-        return np.stack(columns, axis=-1)
+        each = enumerate(self._by_context(alpha))
+        return np.stack([self._slack(c, limit, broken, error, assumed) for c, error in each], axis=-1)
 
     def slack_doubts(self, context: int, limit: int, alpha: float) -> tuple[BoolArray, BoolArray, IntArray]:
-        """Return where ties, and where skewness, contradict normal slacks, and how many there are."""
+        """Return where ties, and where skewness, contradict normal slacks, and the number of slacks."""
         slack, shares, resolution = self._slacks(context, limit)
         return _doubts(slack, alpha * shares, resolution)
 
@@ -266,18 +270,18 @@ class Separations:
         return self._once(context, ("limit", context, limit, broken, alpha, assumed), made)
 
     def _once(self, context: int, key: Hashable, made: Callable[[], Array]) -> Array:
-        """Return what is made from the values of a context, again only where more of them came."""
+        """Return what ``made`` computes from the values of a context, again only if more of them came."""
         version = int(self._in_order.version[context])
-        known, found = self._known.get(key, (-1, np.empty(0)))
+        known, bounds = self._known.get(key, (-1, np.empty(0)))
         if known != version:
-            found = made()
-            self._known[key] = version, found
-        return found
+            bounds = made()
+            self._known[key] = version, bounds
+        return bounds
 
     def _slacks(self, context: int, limit: int) -> tuple[Array, Array, float]:
-        """Return the slacks of a limit, [alternative, number].
+        """Return the slacks of a limit, [alternative, number], the parts of alpha, and a resolution.
 
-        With them the part of alpha that each alternative has, and below what slacks are rounding.
+        The parts are [alternative]. Slacks closer than the resolution are equal but for rounding.
         """
         how = self.basis.outcomes[limit + 1]
         values, runs = self._in_order.sum_of_context(context, self.basis.weights[how.sum])
@@ -287,30 +291,30 @@ class Separations:
         return _packed(_since(slack, runs, start)), parts, _RESOLUTION * scale
 
     def _differences(self, context: int, chosen: int) -> tuple[Array, Array, float]:
-        """Return chosen minus each alternative, [alternative, number].
+        """Return chosen minus each alternative, [alternative, number], the parts of alpha, and a resolution.
 
-        With them the part of alpha that each has, and below what differences are rounding.
+        The parts are [alternative]. Differences closer than the resolution are equal but for rounding.
         """
-        found, runs = self._in_order.by_run(context)
-        values = self._problem.sign * found
+        rewards, runs = self._in_order.by_run(context)
+        values = self._problem.sign * rewards
         scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
         parts, start = self._in_context(context).with_chosen(chosen)
         return _packed(_since(values[chosen] - values, runs, start)), parts, _RESOLUTION * scale
 
-    def _of_each(self, alpha: float | Array) -> list[float]:
+    def _by_context(self, alpha: float | Array) -> list[float]:
         """Return the alpha of every context."""
         each: list[float] = np.broadcast_to(alpha, self._problem.n_contexts).tolist()
         return each
 
     def _in_context(self, context: int) -> InContext:
-        """Return the part of alpha that bounds of a context have, see `lower`, and from which number on."""
+        """Return each bound's part of alpha in a context, see `lower`, and the first number that counts."""
         return self.generations.of_context(context, len(self.basis.outcomes) - 1)
 
 
 class Claims(NamedTuple):
     """What the data alone say of the selections, each context by itself."""
 
-    lower: Array  # [alternative, context]: lower bounds of selected minus each; inf of those out of question
+    lower: Array  # [alternative, context]: bounds of selected minus each; inf: it cannot be the best
     kept: BoolArray  # [context]: whether the selected alternative keeps all limits
 
     def reached(self, delta: float) -> BoolArray:
@@ -318,13 +322,13 @@ class Claims(NamedTuple):
         return reached(self.lower.min(axis=0), delta) & self.kept
 
 
-def claims(view: "View", alpha: float | Array, assumed: Assumed) -> Claims:
-    """Return what is certified of the selections; alpha is of one context, or [context].
+def claims(view: "View", alpha: float | Array, assumed: Assumed, selected: IntArray) -> Claims:
+    """Return what is certified of the selections [context]; alpha is that of every context, or [context].
 
-    Out of question are the selected ones, pairs that are ruled out, and those that break a limit. Where none
-    is selected, all others (−inf) may still keep the limits.
+    Bounds are inf for the selected alternatives, for pairs that are ruled out and for those that break a
+    limit. Where none is selected they are −inf for all others, which may still keep the limits.
     """
-    selected, out = view.choice, view.ruled_out
+    out = view.ruled_out
     none, chosen, here = selected < 0, np.maximum(selected, 0), np.arange(len(selected))
     lower = view.separations.lower(chosen, alpha, assumed.goal).copy()
     for k, c in view.in_order.sorted:
@@ -341,13 +345,23 @@ def claims(view: "View", alpha: float | Array, assumed: Assumed) -> Claims:
 def missing(view: "View", alpha: float | Array, delta: float, assumed: Assumed) -> BoolArray:
     """Return the pairs of which a guarantee needs more replications, [alternative, context].
 
-    In every context that is not certified: the selected alternative and the rivals not yet separated.
+    In every context that is not certified: the selected alternative and the rivals not yet separated. A run
+    asks after every replication, so what is selected is looked up quickly, and once more where all would be
+    certified.
     """
-    found, selected = claims(view, alpha, assumed), view.choice
-    near = ~reached(found.lower, delta)
+    pairs = _missing(view, alpha, delta, assumed, view.fitted_choice)
+    return pairs if pairs.any() else _missing(view, alpha, delta, assumed, view.choice)
+
+
+def _missing(
+    view: "View", alpha: float | Array, delta: float, assumed: Assumed, selected: IntArray
+) -> BoolArray:
+    """Return those that a guarantee of the selected alternatives [context] needs."""
+    certified = claims(view, alpha, assumed, selected)
+    rivals = ~reached(certified.lower, delta)
     chosen, here = np.maximum(selected, 0), np.arange(view.problem.n_contexts)
-    near[chosen, here] |= (selected >= 0) & (near.any(axis=0) | ~found.kept)
-    return np.asarray(near & answered(view))
+    rivals[chosen, here] |= (selected >= 0) & (rivals.any(axis=0) | ~certified.kept)
+    return np.asarray(rivals & answered(view))
 
 
 def reached(lower: Array, delta: float) -> BoolArray:
@@ -364,45 +378,45 @@ def answered(view: "View") -> BoolArray:
 def _lower(
     values: Array, alpha: Array, ends: tuple[float, float] | None, resolution: float, *, exact: bool
 ) -> Array:
-    """Return lower bounds of the means of rows, of any law between ``ends`` or else of a normal one.
+    """Return lower bounds of the means of rows: for any distribution between ``ends``, else for a normal one.
 
     Alpha is [row].
     """
-    found = np.empty(len(values))
-    for own in np.unique(alpha).tolist():  # most often all are equal
-        rows = alpha == own
-        found[rows] = (
-            sequences.normal_lower(values[rows], own, resolution=resolution, exact=exact)
+    bounds = np.empty(len(values))
+    for error in np.unique(alpha).tolist():  # most often all are equal
+        rows = alpha == error
+        bounds[rows] = (
+            sequences.normal_lower(values[rows], error, resolution=resolution, exact=exact)
             if ends is None
-            else sequences.bounded_lower(values[rows], own, *ends)
+            else sequences.bounded_lower(values[rows], error, *ends)
         )
-    return found
+    return bounds
 
 
 def _doubts(values: Array, alpha: Array, resolution: float) -> tuple[BoolArray, BoolArray, IntArray]:
-    """Return where ties, and where skewness, contradict normal values of rows, and how many there are."""
+    """Return where ties, and where skewness, contradict normal rows, and how many values these have."""
     tied, skewed = np.zeros(len(values), bool), np.zeros(len(values), bool)
-    for own in np.unique(alpha).tolist():
-        rows = alpha == own
-        by_ties, by_skewness = sequences.doubts(values[rows], own, resolution=resolution)
+    for error in np.unique(alpha).tolist():
+        rows = alpha == error
+        by_ties, by_skewness = sequences.doubts(values[rows], error, resolution=resolution)
         tied[rows], skewed[rows] = by_ties[:, -1], by_skewness[:, -1]
     return tied, skewed, np.sum(np.isfinite(values), axis=-1)
 
 
 def _since(rows: Array, runs: IntArray, start: IntArray) -> Array:
-    """Return the rows without what comes before the number at which each begins to count."""
+    """Return the rows with NaN for numbers before the one at which each row begins to count."""
     return np.where(runs >= start[:, None], rows, np.nan) if start.any() else rows
 
 
 def _sorted(rows: Array) -> BoolArray:
-    """Return which rows all rise or fall, by no chance: these are not in the order of the runs."""
+    """Return which rows only rise or only fall, and are too long for chance: they have been sorted."""
     step = np.diff(rows, axis=-1)
-    told = np.isfinite(step)
-    one_way = np.all(~told | (step > 0), axis=-1) | np.all(~told | (step < 0), axis=-1)
+    known = np.isfinite(step)
+    one_way = np.all(~known | (step > 0), axis=-1) | np.all(~known | (step < 0), axis=-1)
     return np.asarray(one_way & (np.isfinite(rows).sum(axis=-1) >= _ENOUGH_FOR_A_TREND))
 
 
 def _packed(rows: Array) -> Array:
-    """Return the rows with what is missing moved to their ends, the rest in order."""
-    last = np.argsort(np.isnan(rows), axis=-1, kind="stable")
-    return np.take_along_axis(rows, last, axis=-1)
+    """Return the rows with missing values moved to their ends, the others in order."""
+    order = np.argsort(np.isnan(rows), axis=-1, kind="stable")
+    return np.take_along_axis(rows, order, axis=-1)

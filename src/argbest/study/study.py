@@ -1,4 +1,4 @@
-"""Study: the one stateful class. It asks for trials, is told their values, keeps both, and answers."""
+"""Study, the one stateful class: it asks for trials, is told their values, keeps both, and answers."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from argbest.problems.base import Problem, Simulate
 from argbest.storage.base import Plain, Revised, Storage, Told, Worker, explained
 from argbest.storage.opening import concealed, defined, opened
 from argbest.study import definition, revising
-from argbest.study.journal import BY_HAND, Journal
+from argbest.study.journal import BY_HAND, Journal, Request
 from argbest.study.learning import Knowledge
 from argbest.study.rewards import end_of_rate
 from argbest.study.run_options import OnResult, Progress, Resources, RunEnd, Stop
@@ -277,7 +277,7 @@ class Study:
     def _open_the_same(
         self, storage: Storage, described: Plain, problem: Problem, options: definition.Options, name: str
     ) -> None:
-        """Open the study that is there already, unless it is another one than described."""
+        """Open the study that the storage already has; an error if it is not the one described."""
         stored = defined(storage, name, storage)
         with explained("the definition of the study"):
             stored = definition.modern(stored, notify=True)
@@ -285,7 +285,7 @@ class Study:
             found = definition.differences(stored, described, says="given is")
             if not found or not definition.differences(stored, described, rows=False):
                 self._open(storage, stored, *chosen)
-                if found:  # its table may have become what is described
+                if found:  # it may have got the rows described since it began
                     now = definition.grown(stored, self.problem, described)
                     found = definition.differences(now, described, says="given is")
         if found:
@@ -304,22 +304,22 @@ class Study:
         self.definition = stored
         self._journal = Journal(storage, stored, problem, policy, model)
         self._view: View | None = None
-        self._said: set[str] = set()  # notices of a kind that are given once
+        self._warned: set[str] = set()  # kinds of notices that are given once, and were
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.in_use)
         return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
 
     def __str__(self) -> str:
-        """Return the study in a line; where contexts are a population, its rule and groups below it."""
+        """Return the study in a line; where contexts are a population, with its rule and groups below."""
         who = self.problem.population
         if who is None or not self.n_replications:
             return repr(self)
         return "\n".join(
             [
                 f"{self.problem.name}: {who.words}; {self.n_replications:,} replications",
-                *people_.said(self.view()),
-                "`predict(people)` chooses for anybody, `check_population()` asks about people never seen.",
+                *people_.in_words(self.view()),
+                "`predict(people)` chooses for anybody, `check_population()` checks on people never seen.",
             ]
         )
 
@@ -330,12 +330,12 @@ class Study:
 
     @property
     def problem(self) -> Problem:
-        """The problem; responses that it does not declare are those of the first result."""
+        """The problem; responses that it does not declare are named by the first result."""
         return self._journal.problem
 
     @property
     def policy(self) -> Policy:
-        """The rule that decides; a two-stage one carries what it has fixed."""
+        """The rule that decides; a two-stage policy also holds what it has fixed after the first stage."""
         return self._journal.policy
 
     @property
@@ -418,7 +418,7 @@ class Study:
         """Return the study as it is now, as a value that later trials and values do not change.
 
         Answers, reports and pictures are made from it. Its tables are [alternative, context], and rewards
-        count so that larger is better. What is dear, such as learning, is done when it is first asked for.
+        count so that larger is better. What takes long, such as learning, is done when it is first needed.
         """
         last, journal = self._view, self._journal
         if last is None or not last.shows(journal):
@@ -428,20 +428,20 @@ class Study:
     def ask(self, n: int = 1, *, context: object = None) -> list[Trial]:
         """Return n trials to simulate: what is left of the initial design, then the policy's choice.
 
-        Trials under way are taken into account; those given back come first, then pairs of your own choice
-        (`enqueue`).
+        Before these come trials that were given back, and pairs of your own choice (`enqueue`). The policy
+        takes trials under way into account.
 
         Args:
             n: How many trials.
             context (label or row): The context that all of them are in; by default any.
         """
         n = whole("n", n, at_least=1, at_most=10**7)
-        only = None if context is None else self.problem.contexts.index(context)
-        revising.refuse_retired(self.problem, None, only)
-        return self._journal.ask(n, worker=BY_HAND, only=only)
+        place = None if context is None else self.problem.contexts.index(context)
+        revising.refuse_retired(self.problem, None, place)
+        return self._journal.ask(Request(n, BY_HAND, place))
 
     def ask_one(self, *, context: object = None) -> Trial:
-        """Return the next trial to simulate; `ask` of a single one, without a list around it.
+        """Return the next trial to simulate, as `ask` does for several.
 
         Args:
             context (label or row): The context that it is in; by default any.
@@ -450,7 +450,7 @@ class Study:
         return trial
 
     def enqueue(self, alternative: object, context: object, n: int = 1) -> None:
-        """Have a pair of your own choice asked for next, n times: before the initial design and the policy's.
+        """Put a pair of your own choice first, n times: before the initial design and the policy's choices.
 
         `ask` and `run` take pairs in the order in which they were enqueued; they count towards the budget. A
         stored study keeps them.
@@ -506,7 +506,7 @@ class Study:
             )  # fmt: skip
         else:
             raise InputError(f"`tell` got a value and a summary for {asked}. Give one of them.")
-        self._journal.name_by(value if mean is None else mean)
+        self._journal.name_responses(value if mean is None else mean)
         before = self._journal.ledger.rewards_of
         self._journal.tell(told)
         if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards_of, [told]):
@@ -522,10 +522,10 @@ class Study:
         value: str | Sequence[str] | None = None,
         dropna: bool = False,
     ) -> None:
-        """Record the runs in a frame, a row each, all or none: of trials asked for, or made elsewhere.
+        """Record the runs in a frame, a row each: values of trials asked for, or runs made elsewhere.
 
-        Runs made elsewhere share random numbers with no others. Rows may be summaries, with columns ``n`` and
-        ``variance``, or ``variance.cost`` and so on for responses.
+        If a row is refused none is recorded. Runs made elsewhere share no random numbers. Rows may be
+        summaries, with columns ``n`` and ``variance``, or ``variance.cost`` and so on for responses.
 
         Args:
             frame: The runs.
@@ -561,9 +561,9 @@ class Study:
             warnings.warn(remark, DataNotice, stacklevel=2)
 
     def _record(self, trial: Trial, given: Mapping[str, Any]) -> Told:
-        """Return what is told of a trial by its values, or by mean, variance and n."""
+        """Return the result of a trial, given by its values or by mean, variance and n, as it is stored."""
         responses = self._journal.responses
-        self._journal.name_by(given.get("value", given.get("mean")))
+        self._journal.name_responses(given.get("value", given.get("mean")))
         if "value" in given:
             return record(trial, given["value"], responses=responses)
         return summary(trial, **given, rate=self.problem.rate, responses=responses)
@@ -617,9 +617,9 @@ class Study:
         """Add alternatives to the study.
 
         Values, seeds and numbers of all others stay as they are, and the model learns from all values again.
-        Of new pairs it says what it infers from the others; those of which it can infer nothing are simulated
-        first, as in an initial design. A stored study keeps all of it, and its workers see it when they ask
-        for their next trials.
+        It infers what it can about new pairs from the others; pairs about which it can infer nothing are
+        simulated first, as in an initial design. A stored study keeps the change, and its workers see it when
+        they ask for their next trials.
 
         Args:
             alternatives (list, dicts or DataFrame): What there is to choose from besides, as `Problem` takes
@@ -656,7 +656,7 @@ class Study:
         self._journal.revise(lambda now: revising.retiring(now, alternative, context, back=False))
 
     def set_weights(self, weights: object) -> None:
-        """Let contexts count otherwise from now on.
+        """Give contexts other weights from now on.
 
         Args:
             weights (list or dict): A weight for each context that is not retired, in their order or by label;
@@ -665,10 +665,10 @@ class Study:
         self._journal.revise(lambda now: revising.weighing(now, weights))
 
     def take_over(self, problem: Problem, *, cost: object = None) -> list[str]:
-        """Return what changed, in words: rows that a problem has and the study has not are added.
+        """Add the rows that a problem has and the study has not, and return what changed, in words.
 
-        Its weights are taken over, too. So you can edit the lists of alternatives and contexts of a stored
-        study, and go on with it. Rows that the problem leaves out are refused: `retire` them.
+        The weights of the problem are taken over, too. So you can edit the lists of alternatives and contexts
+        of a stored study, and continue it. A problem that leaves out rows is refused: `retire` them first.
 
         Args:
             problem: The problem with more rows.
@@ -676,10 +676,10 @@ class Study:
         """
         before = self.problem
         self._journal.revise(lambda now: revising.following(now, problem, cost))
-        return revising.said(before, self.problem)
+        return revising.changes_in_words(before, self.problem)
 
     def repeat(self, change: Revised) -> None:
-        """Make a change of the table that was made in a copy of this study, when it had fewer values.
+        """Change the table in the same way as it was changed in a copy of this study with fewer values.
 
         Args:
             change: The event that the copy stored.
@@ -705,7 +705,7 @@ class Study:
         return self
 
     def close(self) -> None:
-        """Let go of the storage's files and connections; they are opened again when needed."""
+        """Close the storage's files and connections; they are opened again when needed."""
         self._journal.storage.close()
 
     def run(
@@ -942,7 +942,7 @@ class Study:
             path: Where the page is written.
             command: The command that made the study, to be shown.
         """
-        from argbest.report.page import write_report  # a look upwards: readers expect it here
+        from argbest.report.page import write_report  # a room above this one: users expect the method here
 
         return write_report(self, path_of("path", path), command=concealed(command))
 
@@ -990,17 +990,20 @@ class Study:
             indexed: Whether the contexts are the index, as in `predict_proba`, instead of columns, as in
                 `selection`.
         """
-        zone = self.indifference()
+        zone, averaged = self.indifference(), flag("integrate", integrate)
 
-        def made(found: predicting.Prediction) -> "pd.DataFrame":
-            responses = frames.of_responses(self.view(), lambda each: predicting.model_at(each, found.rows))
-            frame = frames.of_selection(self.problem, *found, zone, rate=self.rate, responses=responses)
-            frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
+        def frame_of(some: predicting.Prediction) -> "pd.DataFrame":
+            def belief_of(view: View) -> Belief:
+                return predicting.believed_at(view, some.rows, integrate=averaged)
+
+            responses = frames.of_responses(self.view(), belief_of)
+            frame = frames.of_selection(self.problem, *some, zone, rate=self.rate, responses=responses)
+            frame["extrapolated"] = self.problem.contexts.outside(some.rows, self.problem.bounds)
             return frame
 
-        whole = predicting.predicted(self.view(), contexts, made, integrate=flag("integrate", integrate))
-        whole = whole.reset_index(drop=True)
-        return frames.indexed_by_context(whole) if flag("indexed", indexed) else whole
+        frame = predicting.predicted(self.view(), contexts, frame_of, integrate=averaged)
+        frame = frame.reset_index(drop=True)
+        return frames.indexed_by_context(frame) if flag("indexed", indexed) else frame
 
     def predict_proba(
         self, contexts: object, *, integrate: bool = True, indexed: bool = True
@@ -1013,13 +1016,13 @@ class Study:
             indexed: Whether the contexts are the index, so that all columns are probabilities, instead of
                 columns, as in `predict`.
         """
-        whole = predicting.predicted(
+        frame = predicting.predicted(
             self.view(),
             contexts,
-            lambda found: frames.of_probabilities(self.problem, found.rows, found.certificate),
+            lambda some: frames.of_probabilities(self.problem, some.rows, some.certificate),
             integrate=flag("integrate", integrate),
         )
-        return whole if flag("indexed", indexed) else whole.reset_index()
+        return frame if flag("indexed", indexed) else frame.reset_index()
 
     @property
     def plot(self) -> "Plots":
@@ -1029,14 +1032,14 @@ class Study:
         return Plots(self)
 
     def _granted(self, delta: float) -> Array:
-        """Return P(within delta of the right answer) as far as nothing speaks against it, [part]."""
+        """Return P(within delta of the right answer) as far as a stop rule may count on it, [part]."""
         return doubts.granted(self.view(), delta)
 
-    def _say_once(self, words: str) -> None:
-        """Warn of something that a run goes on in spite of; a study says it once, and "" never."""
+    def _warn_once(self, words: str) -> None:
+        """Warn of something that does not end a run, once for each kind of words; "" warns of nothing."""
         kind = words.partition(":")[0]
-        if words and kind not in self._said:
-            self._said.add(kind)
+        if words and kind not in self._warned:
+            self._warned.add(kind)
             warnings.warn(words, DataNotice, stacklevel=2)
 
     def _belief(self) -> Belief:

@@ -1,6 +1,6 @@
-"""Trials asked for, and what is told about them: one by one, and as columns of numbers.
+"""Trials asked for, and their results: one by one, and as columns of numbers.
 
-Of a million of them the columns are read, and kept, at once; a `Trial` or what was told of it is made when
+A study of a million trials reads and keeps only the columns; a `Trial`, or its result (`Told`), is made when
 somebody looks at it.
 """
 
@@ -30,13 +30,13 @@ _FAIL = "Fix the simulator, or say that the trial failed."
 
 T = TypeVar("T")
 ELSEWHERE = "elsewhere"  # the worker of runs that nobody asked for: their random numbers are not ours
-OPEN, FAILED = -1, -2  # in the place of the record that a trial ended with
-SUMMARY = -1  # in the place of a replication's number: several replications, told by their mean
+OPEN, FAILED = -1, -2  # stored instead of the number of the record that a trial ended with
+SUMMARY = -1  # stored instead of a replication's number: several replications, told by their mean
 _Row: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]  # True and False are numbers to Python
 Value: TypeAlias = _Row | Mapping[str, _Row]  # of several responses by name
 
 
-@dataclass(frozen=True)  # what is not compared follows from the rest; and rows are dicts, which have no hash
+@dataclass(frozen=True)  # id and study determine the other fields; rows are dicts, which have no hash
 class Trial:
     """One simulation to run: which alternative, in which context, with which seed."""
 
@@ -61,12 +61,12 @@ def numbered(replication: int, values: Iterable[T]) -> Iterator[tuple[int, T]]:
 def record(
     trial: Trial, value: object, seconds: float | None = None, responses: Sequence[str] | None = None
 ) -> Told:
-    """Return what is told by a number or a row of replications; truth values stay what they are.
+    """Return the result of a trial given by a number or a row of replications; True and False stay so.
 
-    With several ``responses`` the value is a dict of these by name (`named`).
+    With several ``responses`` the value is a dict of these by name (`by_response`).
     """
     if isinstance(value, Mapping):
-        given = named(trial, value, responses)
+        given = by_response(trial, value, responses)
         return _together(trial, [_response(trial, each, name) for name, each in given.items()], seconds)
     if responses is not None and len(responses) > 1:
         raise InputError(
@@ -79,8 +79,8 @@ def record(
     return Told(trial.id, n, *only, seconds, time.time())
 
 
-def named(trial: Trial, given: Mapping[Any, Any], responses: Sequence[str] | None) -> dict[str, Any]:
-    """Return the responses of a dict in the order of the study's, all of them and no others."""
+def by_response(trial: Trial, given: Mapping[Any, Any], responses: Sequence[str] | None) -> dict[str, Any]:
+    """Return a dict in the order of the study's responses; an error if it has not exactly these."""
     if responses is None:
         try:
             return dict(zip(checked_names(given), given.values(), strict=True))
@@ -99,7 +99,7 @@ def named(trial: Trial, given: Mapping[Any, Any], responses: Sequence[str] | Non
 
 
 def _together(trial: Trial, given: Sequence[tuple[int, Response]], seconds: float | None) -> Told:
-    """Return what is told of several responses, which have as many replications each."""
+    """Return the result of a trial with several responses, which must have equally many replications."""
     if not given:
         raise needs_goal(())
     sizes = {n for n, _ in given}
@@ -113,17 +113,17 @@ def _together(trial: Trial, given: Sequence[tuple[int, Response]], seconds: floa
 
 
 def _response(trial: Trial, value: object, name: str = "") -> tuple[int, Response]:
-    """Return the number of replications of one response, and what was told of them."""
+    """Return the number of replications of one response, with their mean, squared deviations and values."""
     if isinstance(value, tuple) and len(value) == 3:
         raise InputError(
             f"`tell` got the tuple {shown(value)} for {trial}: three replications, or a summary? "
             "For replications give a list, `tell(trial, [a, b, c])`; for a summary use keywords, "
             "`tell(trial, mean=a, variance=b, n=c)`."
         )
-    held = truths(value)
-    values = _replications(trial, value, name) if held is None else np.array(held, float)
+    truth_values = truths(value)
+    values = _replications(trial, value, name) if truth_values is None else np.array(truth_values, float)
     n, mean, m2 = summarise(values)
-    return n, Response(mean, m2, tuple(held or values.tolist()))
+    return n, Response(mean, m2, tuple(truth_values or values.tolist()))
 
 
 def summary(
@@ -136,7 +136,7 @@ def summary(
     seconds: float | None = None,
     responses: Sequence[str] | None = None,
 ) -> Told:
-    """Return what is told by the mean of n replications and their sample variance (divisor n − 1).
+    """Return the result of a trial given by the mean of n replications and their variance (divisor n − 1).
 
     Of a ``rate`` the mean is k/n, and no variance is needed: it is k/n (1 − k/n) n/(n − 1). Of several
     ``responses`` mean and variance are dicts by name, and ``rate`` names those that are rates.
@@ -147,10 +147,10 @@ def summary(
                 f"`tell` got mean={shown(mean)} for {trial}; the study has the responses "
                 f"{', '.join(responses)}. Give mean and variance as dicts by response."
             )
-        found = _summary(trial, mean, variance, n, is_rate=bool(rate))
-        return Told(trial.id, found[0], *found[1], seconds, time.time())
-    spread = variance if isinstance(variance, Mapping) else {}
-    unknown = [name for name in spread if name not in mean]
+        number, response = _summary(trial, mean, variance, n, is_rate=bool(rate))
+        return Told(trial.id, number, *response, seconds, time.time())
+    variances = variance if isinstance(variance, Mapping) else {}
+    unknown = [name for name in variances if name not in mean]
     if unknown or not (variance is None or isinstance(variance, Mapping)):
         raise InputError(
             f"`tell` got mean={shown(mean)}, variance={shown(variance)} for {trial}; the mean is a dict by "
@@ -158,8 +158,8 @@ def summary(
         )
     rates = () if isinstance(rate, bool) else rate
     parts = [
-        _summary(trial, each, spread.get(name), n, name, is_rate=name in rates or rate is True)
-        for name, each in named(trial, mean, responses).items()
+        _summary(trial, each, variances.get(name), n, name, is_rate=name in rates or rate is True)
+        for name, each in by_response(trial, mean, responses).items()
     ]
     return _together(trial, parts, seconds)
 
@@ -174,8 +174,7 @@ def _summary(
     if number is None or not (1 <= number <= MOST and number.is_integer()):
         raise InputError(f"{got}; n counts replications: expected a whole number from 1 to 2^53.")
     if is_rate:
-        count, share, m2 = _share(got, real(mean), int(number), variance)
-        return count, Response(share, m2, None)
+        return int(number), _rate_summary(got, real(mean), int(number), variance)
     if variance is None and number > 1:
         share_of_ones = real(mean)
         ones = " If each of them is 0 or 1, declare rate=True: then mean and n are enough."
@@ -195,8 +194,8 @@ def _summary(
     return int(number), Response(centre, spread * (number - 1), None)
 
 
-def _share(got: str, mean: float | None, n: int, variance: object) -> tuple[int, float, float]:
-    """Return n, mean k/n and sum of squared deviations k(n − k)/n of k ones among n values of 0 and 1."""
+def _rate_summary(got: str, mean: float | None, n: int, variance: object) -> Response:
+    """Return mean k/n and sum of squared deviations k(n − k)/n of k ones among n values of 0 and 1."""
     ones = None if mean is None or not math.isfinite(mean) else ones_among(mean, n)
     if ones is None:
         raise InputError(
@@ -211,7 +210,7 @@ def _share(got: str, mean: float | None, n: int, variance: object) -> tuple[int,
             f"{got}; {ones} ones among {n} values have the variance {expected:.6g} (divisor n - 1). Leave "
             "the variance out."
         )
-    return n, ones / n, m2
+    return Response(ones / n, m2, None)
 
 
 def _replications(trial: Trial, value: object, name: str = "") -> Array:
@@ -240,41 +239,41 @@ class Columns:
     """Numbers by name and row; ``kinds`` are the type codes of `array`."""
 
     def __init__(self, **kinds: str) -> None:
-        self._of: dict[str, array[Any]] = {name: array(kind) for name, kind in kinds.items()}
-        self._each = tuple(self._of.values())
-        self.one = self._each[0]  # any: all are equally long
+        self._by_name: dict[str, array[Any]] = {name: array(kind) for name, kind in kinds.items()}
+        self._columns = tuple(self._by_name.values())
+        self.one = self._columns[0]  # any column: all are equally long
 
     def __len__(self) -> int:
         return len(self.one)
 
     def __getitem__(self, name: str) -> "array[Any]":
-        return self._of[name]
+        return self._by_name[name]
 
     def append(self, *row: float) -> None:
         """Add a row."""
-        for column, value in zip(self._each, row, strict=True):
+        for column, value in zip(self._columns, row, strict=True):
             column.append(value)
 
     def extend(self, rows: Mapping[str, AnyArray]) -> None:
         """Add many rows at once."""
-        for name, column in self._of.items():
+        for name, column in self._by_name.items():
             column.frombytes(np.ascontiguousarray(rows[name], column.typecode).tobytes())
 
     def first(self, n: int) -> "Columns":
         """Return a copy of the first n rows."""
-        copy = Columns(**{name: column.typecode for name, column in self._of.items()})
-        for name, column in self._of.items():
+        copy = Columns(**{name: column.typecode for name, column in self._by_name.items()})
+        for name, column in self._by_name.items():
             copy[name].extend(column[:n])
         return copy
 
     def numbers(self, name: str) -> AnyArray:
         """Return a copy of a column."""
-        column = self._of[name]
+        column = self._by_name[name]
         return np.array(column, f"{'f' if column.typecode == 'd' else 'i'}{column.itemsize}")
 
 
-class _Made(Sequence[T]):
-    """A sequence whose items are made when somebody looks."""
+class _MadeWhenSeen(Sequence[T]):
+    """A sequence whose items are made when somebody looks at them."""
 
     columns: Columns
 
@@ -296,30 +295,30 @@ class _Made(Sequence[T]):
         return (self._make(row) for row in range(len(self.columns)))
 
 
-class Trials(_Made[Trial]):
+class Trials(_MadeWhenSeen[Trial]):
     """All trials asked for, by their ids."""
 
     def __init__(self, problem: Problem, study: str) -> None:
-        self.problem, self._study = problem, study  # the problem of now: rows are only ever added to it
+        self.problem, self._study = problem, study  # the problem as it is now: rows are only ever added
         self.columns = Columns(
             alternative="q", context="q", replication="q", seed="q", designed="b", worker="q", time="d",
             end="q",
         )  # fmt: skip
-        self._names: dict[str, int] = {}  # of workers, and their places
+        self._names: dict[str, int] = {}  # of workers, and the numbers that stand for them
 
     def add(self, event: Asked) -> None:
-        """Take in one more."""
-        who = self._names.setdefault(event.worker, len(self._names))
-        place = event.alternative, event.context, event.replication, event.seed
-        self.columns.append(*place, event.designed, who, event.time, OPEN)
+        """Add a trial."""
+        worker = self._names.setdefault(event.worker, len(self._names))
+        trial = event.alternative, event.context, event.replication, event.seed
+        self.columns.append(*trial, event.designed, worker, event.time, OPEN)
 
     def extend(self, asked: Mapping[str, AnyArray], workers: Sequence[str], end: AnyArray) -> None:
-        """Take in the first ones at once; ``end`` is the record of each, OPEN or FAILED."""
+        """Add the first trials at once; ``end`` is the record of each, OPEN or FAILED."""
         self._names = {name: i for i, name in enumerate(workers)}
         self.columns.extend({**asked, "end": end})
 
     def first(self, n: int, n_records: int, failed: Collection[int]) -> "Trials":
-        """Return the first n as they were when so many records were told and these had failed."""
+        """Return the first n trials as they were when ``n_records`` were told and those ``failed`` had."""
         copy = Trials(self.problem, self._study)
         copy._names, copy.columns = dict(self._names), self.columns.first(n)
         end = copy.columns.numbers("end")
@@ -329,24 +328,24 @@ class Trials(_Made[Trial]):
         return copy
 
     def pair(self, trial: int) -> tuple[int, int]:
-        """Return the positions of its alternative and its context."""
+        """Return the positions of a trial's alternative and context."""
         return self.columns["alternative"][trial], self.columns["context"][trial]
 
     def designed(self, trial: int) -> bool:
-        """Return whether it was taken from the initial design."""
+        """Return whether a trial is of the initial design."""
         return bool(self.columns["designed"][trial])
 
     def elsewhere(self, trial: int) -> bool:
-        """Return whether it was run elsewhere, so that it has its random numbers in common with no other."""
-        who: int = self.columns["worker"][trial]
-        return who == self._names.get(ELSEWHERE)
+        """Return whether a trial was run elsewhere, so that it shares random numbers with no other."""
+        worker: int = self.columns["worker"][trial]
+        return worker == self._names.get(ELSEWHERE)
 
     def all_elsewhere(self) -> BoolArray:
-        """Return [trial] whether each was run elsewhere."""
+        """Return [trial] whether it was run elsewhere."""
         return np.asarray(self.columns.numbers("worker") == self._names.get(ELSEWHERE, -1))
 
     def workers(self) -> list[str]:
-        """Return who asked for each."""
+        """Return the worker that asked for each trial."""
         names = list(self._names)
         return [names[i] for i in self.columns["worker"]]
 
@@ -357,10 +356,10 @@ class Trials(_Made[Trial]):
         return Trial(row, *items, columns["replication"][row], columns["seed"][row], pair, self._study)
 
 
-class Records(_Made[Told]):
-    """All that was told, in the order of telling; the values themselves are rows of a store.
+class Records(_MadeWhenSeen[Told]):
+    """The results of trials (a record each), in the order of telling; the values are rows of a store.
 
-    A record of single values has a row for each, and a summary has one row, with its means.
+    A record of single values has a row of the store for each of them; a summary has one row, with its means.
     """
 
     def __init__(self, trials: Trials, store: ReplicationStore) -> None:
@@ -371,7 +370,7 @@ class Records(_Made[Told]):
         self._squares: list[tuple[float, ...]] = []  # m2 of every response but the first, if there are any
 
     def add(self, event: Told, *, shared: bool) -> None:
-        """Take in one more; ``shared``: its random numbers are those of other alternatives, too."""
+        """Add a result; ``shared``: other alternatives have the same random numbers."""
         size = -1 if event.values is None else len(event.values)
         seconds = math.nan if event.seconds is None else event.seconds
         if size > 1:
@@ -392,7 +391,7 @@ class Records(_Made[Told]):
             self._store.append(*pair, number, value, shared=shared)
 
     def extend(self, past: Past, shared: BoolArray) -> None:
-        """Take in the first ones at once; ``shared`` [record] as in `add`."""
+        """Add the first results at once; ``shared`` [record] as in `add`."""
         told, further = past.told, past.further
         size = told["size"].astype(np.int64)
         mean = np.concatenate([np.asarray(told["mean"], float)[None], further["mean"].reshape(-1, len(size))])
@@ -413,13 +412,13 @@ class Records(_Made[Told]):
         self._store.extend(k, c, number, value, shared[record] & single)
 
     def first(self, n: int) -> "Records":
-        """Return the first n."""
+        """Return the first n records."""
         copy = Records(self._trials, self._store)
         copy.columns, copy._means, copy._squares = self.columns.first(n), self._means, self._squares
         return copy
 
     def values(self, row: int) -> Array | None:
-        """Return the single values of a record, [response, i]; None of a summary."""
+        """Return the single values of a record, [response, replication]; None for a summary."""
         start, size = self.columns["start"][row], self.columns["size"][row]
         return None if size < 0 else self._store.values[:, start : start + size]
 
@@ -431,11 +430,11 @@ class Records(_Made[Told]):
 
     def means(self) -> Array:
         """Return the means of every record, [response, record]."""
-        found: Array = self._store.values[:, self.columns.numbers("start")]
-        few = [row for row in self._means if row < len(self)]
-        if few:
-            found[:, few] = np.array([self._means[row] for row in few]).T
-        return found
+        means: Array = self._store.values[:, self.columns.numbers("start")]
+        several = [row for row in self._means if row < len(self)]
+        if several:
+            means[:, several] = np.array([self._means[row] for row in several]).T
+        return means
 
     def squares(self) -> Array:
         """Return the sums of squared deviations of every record, [response, record]."""
@@ -447,23 +446,23 @@ class Records(_Made[Told]):
     def squares_of(self, weights: tuple[float, ...]) -> Array:
         """Return the sums of squared deviations of Σ weight · response of every record, [record].
 
-        How the responses of a summary go together is not known: they are taken for independent.
+        How the responses of a summary are correlated is not known: they are taken for independent.
         """
-        found = np.asarray(np.square(weights) @ self.squares())
+        squares = np.asarray(np.square(weights) @ self.squares())
         if len(weights) > 1:
-            own, few = np.array(weights), np.flatnonzero(self.columns.numbers("size") > 1)
-            for row in few.tolist():
+            several = np.flatnonzero(self.columns.numbers("size") > 1)
+            for row in several.tolist():
                 start, size = self.columns["start"][row], self.columns["size"][row]
-                away = self._store.values[:, start : start + size] - self.mean(row)[:, None]
-                found[row] = np.sum((own @ away) ** 2)
-        return found
+                deviation = self._store.values[:, start : start + size] - self.mean(row)[:, None]
+                squares[row] = np.sum((np.array(weights) @ deviation) ** 2)
+        return squares
 
     def rows_until(self, n: int) -> int:
         """Return how many rows of the store the first n records have."""
         return int(self.columns["start"][n]) if n < len(self) else self._end()
 
     def values_of_rows(self) -> Array:
-        """Return what every row says, [response, row]: a value, or the mean of a summary."""
+        """Return the value in every row, [response, row]: a single value, or the mean of a summary."""
         return self._store.values[:, : self._end()]
 
     def record_of_rows(self) -> IntArray:

@@ -15,14 +15,14 @@ from argbest.core import tally as tallies
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes
-from argbest.core.certificate import Certificate, Mixture
+from argbest.core.certificate import Certificate, Mixture, averaged
 from argbest.core.goals import Goal, Sum, goal_of
 from argbest.core.outcomes import SharedNoise, means_of, only_response, shared_noise, with_shared_noise
 from argbest.core.question import HasLimits, Question
 from argbest.core.questions.contexts import of_table
 from argbest.core.questions.within_limits import seen_by
 from argbest.core.replications import Replications
-from argbest.core.setting import Setting, among_the_rest
+from argbest.core.setting import Setting, among_the_rest, not_lowered
 from argbest.core.states import usual_delta
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -37,7 +37,7 @@ from argbest.study.journal import Journal
 from argbest.study.learning import (
     Knowledge,
     LearningAnew,
-    LearningOfOthers,
+    LearningOfOtherSums,
     Learns,
     integrated_by_seed,
 )
@@ -48,16 +48,16 @@ from argbest.study.trial import Records, Trials
 
 DRAWS = 4096
 NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws ...
-_DRAWN_BY_EIGENVALUES = 256  # pairs whose joint draws take no time by whatever root
+_DRAWN_BY_EIGENVALUES = 256  # pairs: joint draws of so few take no time, whatever root is used
 FEWEST = 64  # ... but not fewer than these; then no more numbers than that at a time
 
 T = TypeVar("T")
 
 
 class Inference:
-    """What is concluded from the records of a study, each part when somebody first asks; then it is kept.
+    """The conclusions from the records of a study; each is computed when it is first asked for, and kept.
 
-    Trials that are asked for change none of it, so the views before and after share one.
+    To ask for trials changes none of them, so the views before and after share one object.
     """
 
     def __init__(
@@ -71,19 +71,19 @@ class Inference:
         self._answers: dict[Hashable, Any] = {}
 
     def holds(self, learning: Learns, setting: Setting) -> bool:
-        """Return whether all of it follows from these, too."""
+        """Return whether the same conclusions follow from these."""
         own, other = self._setting.excluded, setting.excluded
         same = own is other or (own is not None and other is not None and np.array_equal(own, other))
         return learning is self._learning and same  # what changes the table begins to learn anew
 
     def asking(self, problem: Problem, setting: Setting, tallies: Sequence[Tally]) -> "Inference":
-        """Return what is concluded from the same records for another goal, or other limits.
+        """Return the conclusions from the same records for another goal, or other limits.
 
         Sums of responses that were learned already are not learned again.
         """
         own, wanted = self._setting.basis.weights, setting.basis.weights
         places = tuple(own.index(each) if each in own else None for each in wanted)
-        learning = LearningOfOthers(self._model, setting, tuple(tallies), self._learning, places)
+        learning = LearningOfOtherSums(self._model, setting, tuple(tallies), self._learning, places)
         known = problem, self._model, self._seed, setting
         return Inference(*known, tallies, self._ruled_out, learning)
 
@@ -95,13 +95,18 @@ class Inference:
         return self._learning.knowledge
 
     @cached_property
-    def belief(self) -> Belief:
-        """The belief that selects, larger being better, with what is ruled out far below.
+    def fitted(self) -> Belief:
+        """The belief of the fitted hyper-parameters, larger being better, with what is ruled out far below.
 
         With limits it is one about the goal and all slacks, which knows what noise these share.
         """
         known = with_shared_noise(self.knowledge.belief, self.shared_noise)
         return among_the_rest(known, self._ruled_out)
+
+    @cached_property
+    def belief(self) -> Belief:
+        """The belief that selects: the fitted one, with the means that all plausible ones have on average."""
+        return averaged(self.fitted, self.mixture)
 
     @cached_property
     def shared_noise(self) -> SharedNoise | None:
@@ -111,9 +116,14 @@ class Inference:
     @cached_property
     def choice(self) -> IntArray:
         """What is chosen for every context, [context]; with limits by joint draws, -1 where that is none."""
+        return self.certificate(0.0, integrate=True).choice
+
+    @property
+    def fitted_choice(self) -> IntArray:
+        """What the fitted hyper-parameters choose: nearly always the same, and much quicker to compute."""
         if offers(self._of_table, HasLimits):
-            return self.certificate(0.0, integrate=True).choice
-        return self._of_table.choice(self.belief)
+            return self.choice
+        return self._of_table.choice(self.fitted)
 
     @property
     def _of_table(self) -> Question:
@@ -134,7 +144,7 @@ class Inference:
 
     @cached_property
     def mixture(self) -> Mixture | None:
-        """The beliefs of those at the contexts of the study."""
+        """The beliefs of these hyper-parameters at the contexts of the study."""
         if self.integrated_sums is None:
             return None
         return together(self.integrated_sums, self.shared_noise, self._ruled_out)
@@ -143,8 +153,9 @@ class Inference:
         """Return how sure the selections are."""
         if (delta, integrate) not in self._certificates:
             self._certificates[delta, integrate] = Certificate(
-                self.belief, self._problem.weights, self.normals, delta, self.answered,
-                self.mixture if integrate else None, question=self._of_table, numbers=self._numbers,
+                self.belief if integrate else self.fitted, self._problem.weights, self.normals, delta,
+                self.answered, self.mixture if integrate else None,
+                question=self._of_table, numbers=self._numbers,
                 unit=self._problem.goal_unit,
                 left_out=len(self._problem.contexts.retired),
             )  # fmt: skip
@@ -167,7 +178,7 @@ class Inference:
         )  # fmt: skip
         if self._numbers is None or question.only_the_best_matter:
             return made
-        # Draws of large tables are dear, and those of all questions are the same: no more than `NUMBERS`.
+        # Draws of large tables take long, and all questions share the same ones: no more than `NUMBERS`.
         return replace(
             made, tables=lambda: self.once("tables", lambda: made.of_outcomes(lambda draws: draws))
         )
@@ -184,7 +195,7 @@ class Inference:
 
         Of a million pairs all of them would take 512 MB, and draws made from them several times that.
         """
-        belief, shape = self.belief, self._problem.shape
+        belief, shape = self.fitted, self._problem.shape
         table = (belief.layers, *shape) if offers(belief, SeveralOutcomes) else shape
         size = math.prod(table)
         draws = max(FEWEST, min(DRAWS, NUMBERS // size))
@@ -194,11 +205,11 @@ class Inference:
             yield generator.standard_normal((min(some, draws - start), *table))
 
     def once(self, name: Hashable, work: Callable[[], T]) -> T:
-        """Return the answer of that name, worked out if nobody has asked for it before."""
+        """Return what ``work`` returns; it is called the first time that this name is asked for."""
         if name not in self._answers:
             self._answers[name] = work()
-        found: T = self._answers[name]
-        return found
+        answer: T = self._answers[name]
+        return answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +217,8 @@ class View:
     """A study at one moment (`Study.view`): later trials and values change nothing of it.
 
     Tables are [alternative, context], and rewards count so that larger is better: with the goal "min" the
-    tally and the belief have the opposite sign of the user's values. What is dear is worked out when it is
-    first asked for, and kept: the knowledge, the beliefs and the certificates.
+    tally and the belief have the opposite sign of the user's values. What takes long (the knowledge, the
+    beliefs and the certificates) is computed when it is first asked for, and kept.
     """
 
     definition: Plain  # what was fixed before the first trial
@@ -235,25 +246,25 @@ class View:
     replications: Replications  # all values told, in the order of telling
     in_order: InOrder  # which of them count for a guarantee, in the order of their numbers
     separations: Separations  # how far these put one alternative ahead of another
-    inference: Inference = field(repr=False)  # what is concluded, worked out when it is asked for
+    inference: Inference = field(repr=False)  # the conclusions
     _queued: int | None  # pairs of the initial design not yet asked for; None where it is still open
     _ledger: Ledger = field(repr=False)  # of the living study; it only ever grows
-    _revision: int  # how many events it had taken in
+    _revision: int  # the number of events that it had applied
 
     @classmethod
     def of(cls, journal: Journal, definition: Plain, before: "View | None" = None) -> "View":
-        """Return the study of a journal as it is now; what the view ``before`` concluded stays if true."""
+        """Return the study of a journal as it is now, with the conclusions of ``before`` that still hold."""
         ledger, setting, learning = journal.ledger, journal.open_setting(), journal.learning()
         tallies, out = ledger.tallies, ledger.ruled_out
         inference = None if before is None else before.inference
         if inference is None or not inference.holds(learning, setting):
             known = journal.problem, journal.model, journal.seeds.root, setting
             inference = Inference(*known, tallies, out, learning)
-        in_order = ledger.in_order.as_it_is()
-        kept = journal.storage
+        in_order = ledger.in_order.as_of_now()
+        storage = journal.storage
         return cls(
             definition=definition,
-            stored_in=(kept.called, kept.name) if offers(kept, Addressed) else None,
+            stored_in=(storage.called, storage.name) if offers(storage, Addressed) else None,
             problem=journal.problem,
             policy=journal.policy,
             model=journal.model,
@@ -414,18 +425,18 @@ class View:
         if not self.problem.limits:
             return Assumed(assumptions.of_rewards(self.reward_range, assume))
         goal = assumptions.of_rewards(self.reward_range, assume, self.problem.subject)
-        slacks, said = [], [goal.of(self.problem.subject)]
+        slacks, sentences = [], [goal.of(self.problem.subject)]
         for limit in self.problem.limits:
             subject, ends = str(limit.sum), self._range_of(limit.sum)
             own = assumptions.of_rewards(ends, assume, subject)
-            said.append(own.of(subject))
+            sentences.append(own.of(subject))
             if own.reward_range is not None:
                 slack = limit.slack(self.problem.responses)
                 side = 1.0 if limit.sense == ">=" else -1.0
                 low, high = sorted(side * end + slack.constant for end in own.reward_range)
                 own = replace(own, reward_range=(low, high))
             slacks.append(own)
-        return Assumed(goal, tuple(slacks), " and ".join(dict.fromkeys(said)))
+        return Assumed(goal, tuple(slacks), " and ".join(dict.fromkeys(sentences)))
 
     def _range_of(self, total: Sum) -> tuple[float, float] | None:
         """Return the interval that holds a sum of responses in every replication; None if none is known."""
@@ -496,7 +507,7 @@ class View:
         return values
 
     def inference_after(self, n_records: int, before: tuple[Any, ...] | None = None) -> Inference:
-        """Return what was to be concluded when the values of so many trials had been told.
+        """Return the conclusions as they were when the values of so many trials had been told.
 
         The model is fitted anew, from the hyper-parameters ``before``; pairs ruled out today are out.
 
@@ -518,7 +529,7 @@ class View:
         return tuple(self._tally_of(own, n_records) for own in self.setting.basis.weights)
 
     def _tally_of(self, weights: tuple[float, ...], n_records: int) -> Tally:
-        """Return the tally of a weighed sum of responses when so many trials had been told."""
+        """Return the tally of a weighted sum of responses when so many trials had been told."""
         records, own = self.records, np.array(weights)
         trial, n = (records.columns.numbers(name)[:n_records] for name in ("trial", "n"))
         where = tuple(self.trials.columns.numbers(name)[trial] for name in ("alternative", "context"))
@@ -540,14 +551,24 @@ class View:
         return self.inference.belief
 
     @property
+    def believed(self) -> Belief:
+        """The belief that selects, with what the model says of pairs that are ruled out."""
+        return not_lowered(self.belief, self.knowledge.belief, self.ruled_out)
+
+    @property
     def question(self) -> Question:
         """What is to be chosen; tables of contexts show the best of each, whatever it is."""
         return self.setting.question
 
     @property
     def choice(self) -> IntArray:
-        """What the belief chooses: of `Best` the alternative with the largest mean per context, [context]."""
+        """What is chosen: of `Best` the largest posterior mean of every context, [context]."""
         return self.inference.choice
+
+    @property
+    def fitted_choice(self) -> IntArray:
+        """What the fitted hyper-parameters choose, [context]: nearly always the same as ``choice``."""
+        return self.inference.fitted_choice
 
     def certificate(self, delta: float = 0.0, *, integrate: bool = True) -> Certificate:
         """Return how sure the selections are; see `Study.certificate`.

@@ -1,6 +1,6 @@
-"""Workers of a stored study: which of them are alive, and what they do while it is out of reach.
+"""Workers of a stored study: which of them are alive, and what they do while its storage is out of reach.
 
-A storage out of reach is waited for, and what cannot be delivered is kept for `argbest tell`.
+They wait for the storage, and keep values that they cannot deliver in a file for `argbest tell`.
 """
 
 import json
@@ -25,26 +25,26 @@ from argbest.storage.base import Storage, Told, Worker
 
 try:
     import fcntl
-except ImportError:  # Windows: there only silence tells
+except ImportError:  # Windows: there a worker is known to be dead only by its silence
     fcntl = None  # type: ignore[assignment]
 
 BEAT = 5.0  # seconds between signs of life
-_FAREWELL = 1.0  # seconds for a sign of life that is under way when a run ends
+_LAST_SIGN = 1.0  # seconds for a sign of life that is under way when a run ends
 SILENCE = 60.0  # seconds without one after which a worker counts as dead
 PAUSES = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 60.0)  # seconds between attempts: three minutes in all
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _SECONDS_KEPT = 86400.0  # seconds for which the file of a worker that ended is kept
-_SELDOM = 64  # so many workers begin for each that looks for old files: there may be thousands of them
+_SELDOM = 64  # one worker in so many looks for old files when it begins: there may be thousands of workers
 
 
 class Lifeline:
-    """What a process holds while it lives; if it cannot be held, others go by its silence.
+    """A lock that a process holds while it lives; without one, others can only go by its silence.
 
-    It is a lock on a file named after the worker's random identity: the system lets go of it when the process
-    ends, however it ends, and whoever finds the file and gets the lock knows. Host names and process numbers
-    prove nothing: containers and cloned machines share them. The file's name also has the number of this boot
-    of this machine, lest a folder on a network drive, where locks may not reach, makes two machines look like
-    one.
+    The lock is on a file named after the worker's random identity. The system releases it when the process
+    ends, however it ends; whoever finds the file and gets the lock knows that the worker is gone. Host names
+    and process numbers prove nothing: containers and cloned machines share them. The name of the file also
+    has the number of this boot of this machine: on a network drive, where locks may not work across machines,
+    two machines would look like one otherwise.
     """
 
     def __init__(self, identity: str) -> None:
@@ -57,8 +57,8 @@ class Lifeline:
                 _prune()
             self._number = locked(_path(identity), os.O_CREAT | os.O_EXCL)
 
-    def let_go(self) -> None:
-        """Tell that this worker has ended."""
+    def release(self) -> None:
+        """Release the lock, which tells others that this worker has ended."""
         if self._number is not None:
             os.close(self._number)
             self._number = None
@@ -80,7 +80,7 @@ def ended(identity: str) -> bool:
 def locked(path: Path, flags: int = 0) -> int | None:
     """Return the number of the open and locked file, None if the folder is not ours alone.
 
-    An OSError says that somebody holds it. Whoever closes the file, or ends, lets go.
+    An OSError says that somebody holds the lock. It is released when the file is closed or the process ends.
     """
     if fcntl is None or not _private(path.parent):
         return None
@@ -94,7 +94,7 @@ def locked(path: Path, flags: int = 0) -> int | None:
 
 
 def boot() -> str:
-    """Return the number of this boot of this machine, where the system gives it one."""
+    """Return the number of this boot of this machine; "boot" if the system has none."""
     try:
         return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
@@ -110,7 +110,7 @@ def _folder() -> Path:
 
 
 def _private(folder: Path) -> bool:
-    """Return whether a folder is ours alone: in one that others can write to they could feign our death."""
+    """Return whether only we can write to a folder; elsewhere others could make this worker look dead."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
@@ -154,11 +154,11 @@ class Presence:
             except StorageError as error:  # the next one may get through
                 patience.note(error)
 
-        def go_on() -> None:
+        def greet_regularly() -> None:
             while not over.wait(BEAT):
                 greet()
 
-        thread = threading.Thread(target=go_on, name="argbest presence", daemon=True)
+        thread = threading.Thread(target=greet_regularly, name="argbest presence", daemon=True)
         try:
             patience(lambda: say(self.greeting()))
             thread.start()
@@ -166,23 +166,23 @@ class Presence:
         finally:
             over.set()
             if thread.ident is not None:
-                thread.join(_FAREWELL)
-            if not patience.in_vain:
+                thread.join(_LAST_SIGN)
+            if not patience.gave_up:
                 greet()
-            lifeline.let_go()
+            lifeline.release()
 
 
 class Watch:
-    """Who has given no sign of life for too long, by the watcher's own clock: others' clocks may differ."""
+    """Finds workers that gave no sign of life for too long, by its own clock: those of others may differ."""
 
     def __init__(self, silence: float | None = None) -> None:
         self._silence = SILENCE if silence is None else silence
-        self._last: dict[str, tuple[float, float]] = {}  # what was seen, and since when
+        self._last: dict[str, tuple[float, float]] = {}  # the last sign of life, and when it was first seen
 
-    def dead(self, worker: Worker, *, deaf: float = -math.inf) -> bool:
-        """Return whether a worker is gone: its process has ended, or it has been silent since we look.
+    def dead(self, worker: Worker, *, unreached: float = -math.inf) -> bool:
+        """Return whether a worker is gone: its process has ended, or it has been silent for too long.
 
-        What was silent while we were ``deaf``, up to that moment, may have called in vain.
+        Silence up to ``unreached``, when the storage was last out of reach, does not count.
         """
         if ended(worker.name):
             return True
@@ -190,12 +190,12 @@ class Watch:
         seen, since = self._last.get(worker.name, (worker.seen, now))
         if seen != worker.seen:
             seen, since = worker.seen, now
-        self._last[worker.name] = seen, max(since, deaf)
-        return now - max(since, deaf) >= self._silence
+        self._last[worker.name] = seen, max(since, unreached)
+        return now - max(since, unreached) >= self._silence
 
 
 def alive(worker: Worker, now: float | None = None) -> bool:
-    """Return whether a worker seems to be there, as far as clocks agree."""
+    """Return whether a worker seems to be alive, as far as clocks agree."""
     return not ended(worker.name) and (time.time() if now is None else now) - worker.seen < SILENCE
 
 
@@ -203,27 +203,27 @@ _T = TypeVar("_T")
 
 
 class Tries(Protocol):
-    """A way to do something that may not work at once."""
+    """A way to call something that may fail at first."""
 
     def __call__(self, action: Callable[[], _T]) -> _T:
         """Return what the action returns."""
 
 
 def at_once(action: Callable[[], _T]) -> _T:
-    """Return what the action returns: no patience at all."""
+    """Return what the action returns, tried once."""
     return action()
 
 
 class Patience:
-    """Tries again while a storage may come back; once it is over, every try is the only one.
+    """Tries again while a storage may come back; after `end` everything is tried once.
 
-    ``what`` is out of reach, in words; ``wait`` sleeps between two tries, and may return earlier.
+    ``what`` names in words what is reached; ``wait`` sleeps between two tries, and may return earlier.
     """
 
     def __init__(self, what: str = "the storage", wait: Callable[[float], object] | None = None) -> None:
         self._what, self._sleep = what, wait
-        self.deaf = -math.inf  # when the storage was last found out of reach, by the monotonic clock
-        self.in_vain = False  # the last try failed, and there is no other
+        self.unreached = -math.inf  # when the storage was last found out of reach, by the monotonic clock
+        self.gave_up = False  # the last try failed, and there will be no other
         self._over = False
 
     def end(self) -> None:
@@ -232,12 +232,12 @@ class Patience:
 
     def give_up(self) -> None:
         """Wait no more, and expect nothing of the storage."""
-        self._over = self.in_vain = True
+        self._over = self.gave_up = True
 
     def note(self, error: StorageError) -> None:
         """Take note that the storage could not be reached."""
         if error.transient:
-            self.deaf = time.monotonic()
+            self.unreached = time.monotonic()
 
     def __call__(self, action: Callable[[], _T]) -> _T:
         """Return what the action returns, tried again after every trouble that may pass."""
@@ -260,7 +260,7 @@ class Patience:
                 self._say_passed(began)
                 raise
             else:
-                self.in_vain = False
+                self.gave_up = False
                 self._say_passed(began)
                 return found
         raise AssertionError("unreachable: the last try returns or raises")
@@ -268,7 +268,7 @@ class Patience:
     def _wait(self, pause: float) -> None:
         try:
             (self._sleep or time.sleep)(pause)
-        except BaseException:  # Ctrl-C: whoever has that much to do shall not be kept any longer
+        except BaseException:  # Ctrl-C: the user does not want to wait
             self.give_up()
             raise
 
@@ -292,17 +292,17 @@ def keep(storage: Storage, worker: str, values: Sequence[Told], responses: Seque
 
 def kept_beside(folder: Path | None, name: str, text: str, n: int, command: Callable[[Path], str]) -> str:
     """Return a sentence that says where a text with n values is kept, and the command that delivers them."""
-    said = f"{n} simulated value{'s' if n > 1 else ''} could not be delivered"
+    lost = f"{n} simulated value{'s' if n > 1 else ''} could not be delivered"
     for place in _folders(folder):
         path = place / name
         with suppress(OSError):
             _write(path, text)
-            return f"{said}, so they are kept in {str(path)!r}. To deliver them later: {command(path)}"
-    return f"{said}, nor written to a file. They are: {text.strip()}"
+            return f"{lost}, so they are kept in {str(path)!r}. To deliver them later: {command(path)}"
+    return f"{lost}, nor written to a file. They are: {text.strip()}"
 
 
 def _folders(beside: Path | None) -> Iterable[Path]:
-    """Yield where to write: beside what is out of reach, in the working folder, in the temporary one."""
+    """Yield where to write: beside the storage, in the working folder, in the temporary one."""
     if beside is not None:
         yield beside
     yield Path.cwd()
@@ -310,7 +310,7 @@ def _folders(beside: Path | None) -> Iterable[Path]:
 
 
 def line(told: Told, responses: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a value as `argbest tell` reads it, by ``responses`` where these have names."""
+    """Return a result as a line that `argbest tell` reads, by the names of ``responses`` if there are any."""
     values = [list(each.values or ()) for each in told.responses]
     named = dict(zip(responses, values, strict=True)) if responses else values[0]
     return {"trial": told.trial, "values": named, "seconds": told.seconds}
@@ -328,7 +328,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _command(storage: Storage, path: Path) -> str:
-    """Return the command that takes the file; a study kept elsewhere than in a database has no address."""
+    """Return the command that delivers the file; only a study in a database has an address."""
     name = getattr(storage, "name", "study")
     options = [] if name == "study" else ["--name", str(name)]
     return shlex.join(

@@ -1,4 +1,4 @@
-"""What a question may know of the contexts of a problem, and how a question asks to be told."""
+"""What a question may know of the contexts of a problem, and the protocols by which it asks for this."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -34,16 +34,16 @@ class Contexts:
 
     @property
     def shares(self) -> Array:
-        """The weights of these contexts alone, summing to 1, [context]."""
+        """The weights of the contexts that are ``answered``, summing to 1, [context]; 0 of the others."""
         if self.answered is None:
             return self.weights
-        own = np.where(self.answered, self.weights, 0.0)
-        own = own if own.any() else self.answered.astype(float)
-        return np.asarray(own / own.sum()) if own.any() else self.weights
+        weights = np.where(self.answered, self.weights, 0.0)
+        weights = weights if weights.any() else self.answered.astype(float)
+        return np.asarray(weights / weights.sum()) if weights.any() else self.weights
 
 
 class NamesContrastsByDraws(Question, Protocol):
-    """A question whose contrasts are named by joint draws, each by its foremost choices."""
+    """A question whose contrasts come from joint draws: each compares its two best choices."""
 
     def drawn_contrasts(self, belief: Belief) -> Contrasts:
         """Return the differences that joint draws from the belief find hardest to decide."""

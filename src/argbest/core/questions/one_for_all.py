@@ -38,7 +38,7 @@ class ValuesAlternatives(Question, Protocol):
 
 
 class FindsTheWorst(ValuesAlternatives, Protocol):
-    """A question that values an alternative by a single context, the worst one in some sense."""
+    """A question in which an alternative is worth what it is in one context, the worst one in some sense."""
 
     def worst_contexts(self, rewards: Array) -> IntArray:
         """Return the context that settles the value of every alternative, [..., alternative]."""
@@ -108,8 +108,8 @@ class OneForAll(ABC):
 class WeighsContexts(OneForAll):
     """The alternative with the largest Σ_c w_kc f_k(c), where weights may depend on the rewards themselves.
 
-    Such as an average over the contexts in which an alternative does worst. Give `weights_of`; contrasts then
-    follow from joint draws.
+    An example is the average over the contexts in which an alternative does worst. A subclass gives
+    `weights_of`; contrasts then follow from joint draws.
     """
 
     @abstractmethod
@@ -125,7 +125,7 @@ class WeighsContexts(OneForAll):
         return np.asarray((self.weights_of(rewards) * rewards).sum(axis=-1))
 
     def contrasts(self, belief: Belief, choice: IntArray) -> Contrasts:
-        """Return what joint draws name, whatever is chosen."""
+        """Return the contrasts of joint draws, which do not depend on the choice."""
         return self.drawn_contrasts(belief)
 
     def drawn_contrasts(self, belief: Belief) -> Sums:
@@ -243,7 +243,7 @@ class BestInTheWorstCase(OneForAll):
         return np.where(self.contexts.counted, rewards, np.inf)
 
     def contrasts(self, belief: Belief, choice: IntArray) -> Sums:
-        """Return what joint draws name, whatever is chosen."""
+        """Return the contrasts of joint draws, which do not depend on the choice."""
         return self.drawn_contrasts(belief)
 
     def drawn_contrasts(self, belief: Belief) -> Sums:
@@ -285,7 +285,7 @@ class LeastRegret(OneForAll):
         return np.where(self.contexts.counted, rewards - rewards.max(axis=-2, keepdims=True), 0.0)
 
     def contrasts(self, belief: Belief, choice: IntArray) -> Sums:
-        """Return what joint draws name, whatever is chosen."""
+        """Return the contrasts of joint draws, which do not depend on the choice."""
         return self.drawn_contrasts(belief)
 
     def drawn_contrasts(self, belief: Belief) -> Sums:

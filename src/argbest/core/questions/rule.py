@@ -63,8 +63,8 @@ class Rule:
 class BestRule:
     """The tree with the largest Σ_c w_c f(c) of the alternatives it names; a choice is these, [..., context].
 
-    Rules are named by means, and by their uncertainty: a condition stays only if it gains at least one
-    standard deviation of what it gains.
+    The rule follows from means and their uncertainty: the best tree of the means keeps a condition only if
+    what it gains is at least one standard deviation of that gain.
     """
 
     contexts: Contexts
@@ -134,7 +134,7 @@ class BestRule:
         return np.asarray(found[found > 0])
 
     def contrasts(self, belief: Belief, choice: IntArray) -> Sums:
-        """Return what joint draws name, whatever is chosen."""
+        """Return the contrasts of joint draws, which do not depend on the choice."""
         return self.drawn_contrasts(belief)
 
     def drawn_contrasts(self, belief: Belief) -> Sums:

@@ -164,13 +164,13 @@ def best_trees(rewards: Array, weights: Array, conditions: Conditions, depth: in
     return np.take_along_axis(weighed, choices[..., None], axis=2)[..., 0].sum(axis=1), choices
 
 
-def _named(own: Array, found: "_Ends", holds: BoolArray) -> IntArray:
-    """Return what trees of depth at most 2 name for every context, [draw, context]."""
-    below = np.where(found.root[:, None] < 0, -1, found.below)
-    root, yes, no = (holds[each] | (each[:, None] < 0) for each in (found.root, *below.T))
+def _named(weighed: Array, trees: "_Ends", holds: BoolArray) -> IntArray:
+    """Return the alternatives that trees of depth at most 2 name for every context, [draw, context]."""
+    below = np.where(trees.root[:, None] < 0, -1, trees.below)
+    root, yes, no = (holds[each] | (each[:, None] < 0) for each in (trees.root, *below.T))
     place = np.where(root, np.where(yes, 0, 1), np.where(no, 2, 3))  # the end that a context comes to
     ends = place[:, None] == np.arange(4)[:, None]  # [draw, end, context]
-    best = np.argmax(ends.astype(float) @ own, axis=-1)
+    best = np.argmax(ends.astype(float) @ weighed, axis=-1)
     return np.asarray(np.take_along_axis(best, place, axis=1))
 
 
