@@ -43,7 +43,7 @@ from argbest.core.whole_tables import (
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 DRAWN_JOINTLY = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
-_MANY_ROWS = 128  # later rows after which what is worked out takes them in
+_MANY_ROWS = 128  # later rows after which the shared results take them in
 _EVERY = 256  # cells of a table so small that a decision asks for most of its covariances, several times
 
 
@@ -284,8 +284,8 @@ class AdditiveBelief(CorrelatedAlternatives):
         return replace(self, var=var, stack=stack, n_rows=n_rows, before=self._for_later, **changes)
 
     @cached_property
-    def _for_later(self) -> WorkedOut:
-        """What beliefs after this one begin with: of a small table with all rows so far, once these are many.
+    def _for_later(self) -> SharedResults:
+        """The shared results of later beliefs; of a small table about all rows so far, once these are many.
 
         A decision looks at every later row, and at the table once.
         """
@@ -293,7 +293,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         if self.n_rows - first.n_rows < _MANY_ROWS or self._table[0] is None:
             return first
         table, begin = self._table
-        now = WorkedOut(self.n_rows)
+        now = SharedResults(self.n_rows)
         now.table = table if begin == self.n_rows else table - _gram(self.rows[begin:])
         return now
 
