@@ -28,6 +28,7 @@ name, for every budget. The rule that judges them, written before the first run:
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -78,9 +79,10 @@ def names(instance: int) -> Problem:
     truth = generator.normal(size=(10, 1)) + generator.normal(size=8) + 0.5 * generator.normal(size=SHAPE)
     made = rewards(truth, 1.5, _normal, "names", names=[f"plan {k}" for k in range(10)])
     contexts = [f"site {c}" for c in range(8)]
+    of_numbers: Any = made.simulate
 
     def simulate(alternative: str, context: str, seed: int) -> float:
-        return float(made.simulate(alternative, made.contexts.item(contexts.index(context)), seed))
+        return float(of_numbers(alternative, made.contexts.item(contexts.index(context)), seed))
 
     every = [made.alternatives.item(k) for k in range(10)]
     return Problem(every, contexts, simulate, truth=truth, name="names")
@@ -122,6 +124,11 @@ class Family:
     def name(self) -> str:
         """What it is called."""
         return self.make.__name__
+
+    @property
+    def description(self) -> str:
+        """What it is, in a line."""
+        return str(self.make.__doc__)
 
     def draw(self, seed: int) -> Problem:
         """Return the problem of a seed."""
@@ -194,8 +201,10 @@ def played(name: str, budget: float, rule: str, macroreps: int) -> pd.DataFrame:
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per problem, budget and rule: its loss, and how much more than today's."""
     each = rows.groupby(["problem", "budget", "rule", "macroreplication"], sort=False)["loss"].mean()
-    begun = rows.groupby(["problem", "budget", "rule"], sort=False)["begun"].first().to_dict()
-    cells = {key: own.to_numpy(float) for key, own in each.groupby(level=[0, 1, 2], sort=False)}
+    begun: Any = rows.groupby(["problem", "budget", "rule"], sort=False)["begun"].first().to_dict()
+    cells: dict[Any, Array] = {
+        key: own.to_numpy(float) for key, own in each.groupby(level=[0, 1, 2], sort=False)
+    }
     found = []
     for (problem, budget, rule), mine in cells.items():
         today = cells[problem, budget, "today"]
@@ -223,7 +232,8 @@ def claims(rows: pd.DataFrame) -> pd.DataFrame:
     found = []
     rows = rows[rows["claimed"].notna()]
     bins = pd.cut(rows["claimed"], [*BINS[:-1], 1.0 + 1e-9], right=False)
-    for (rule, where), own in rows.assign(bin=bins).groupby(["rule", "bin"], sort=False, observed=True):
+    grouped: Any = rows.assign(bin=bins).groupby(["rule", "bin"], sort=False, observed=True)
+    for (rule, where), own in grouped:
         off = own["right"] - own["claimed"]
         runs = off.groupby([own["problem"], own["budget"], own["macroreplication"]])
         sums, size = runs.sum().to_numpy(float), runs.size().to_numpy(float)

@@ -290,9 +290,11 @@ class AdditiveBelief(CorrelatedAlternatives):
         A decision looks at every later row, and at the table once.
         """
         first = self._first
-        if self.n_rows - first.n_rows < _MANY_ROWS or self._table[0] is None:
+        if self.n_rows - first.n_rows < _MANY_ROWS:
             return first
         table, begin = self._table
+        if table is None:
+            return first
         now = SharedResults(self.n_rows)
         now.table = table if begin == self.n_rows else table - _gram(self.rows[begin:])
         return now
