@@ -25,3 +25,15 @@ def clinic_of_jobs(plans: list[str], arrivals: list[int], seeds: list[int]) -> d
 
 def columns(rows: list[dict[str, float]]) -> dict[str, list[float]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def clinic_with_odd_results(plan: str, arrivals: int, seed: int) -> dict[str, Any]:
+    """Return what `clinic` does, but for some seeds something that is no result."""
+    given = clinic(plan, arrivals, seed)
+    odd: list[dict[str, Any]] = [
+        {"cost": 1.0},
+        given | {"wait": 3.0},
+        given | {"late": float("nan")},
+        given | {"cost": "cheap"},
+    ]
+    return odd[seed % 4] if seed % 5 == 0 else given

@@ -28,6 +28,8 @@ BEST: dict[str, set[Any]] = {
     "simopt": {3.0, 4.0},
 }
 BEST |= {"csv": {"near"}, "program": {5, 6}, "simpy": {3, 4}, "sumo": {20, 40}}
+LIMITED = dict.fromkeys(("c", "ciw", "csv", "simpy"), ("cost", "late"))
+LIMITED |= {"fmu": ("cost", "discomfort"), "mesa": ("cost", "ill")}
 BUDGET = {"program": 50, "r": 30, "sumo": 18}
 
 
@@ -56,7 +58,12 @@ def test_a_starting_point_runs_as_it_is_to_a_certificate(
     assert "failures" not in result.stdout
     study = Study.load("study.db", simulate=lambda *_: 0.0)
     assert study.n_replications == BUDGET.get(kind, 60)
-    assert study.selection()["selected"].iloc[-1] in BEST[kind]
+    frame = study.selection()
+    assert frame["selected"].iloc[-1] in BEST[kind]
+    if kind in LIMITED:
+        assert study.problem.responses == LIMITED[kind]
+        assert len(study.problem.limits) == 1
+        assert frame["p_feasible"].iloc[-1] > 0.5
 
 
 def test_every_kind_has_a_section_on_the_page_that_shows_its_simulator() -> None:

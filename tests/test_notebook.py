@@ -6,9 +6,10 @@ import struct
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import pytest
 from notebooks import TUTORIAL, code_cells, executed
-from report.page_studies import hostile, line
+from report.page_studies import hostile, line, told
 
 from argbest import Problem, Study
 
@@ -130,6 +131,16 @@ def test_a_study_without_values_says_so_and_labels_are_only_text() -> None:
     assert "Nothing is known yet" in empty._repr_html_()
     assert "<i>" not in empty._repr_html_()
     assert "<img" not in hostile()._repr_html_()
+
+
+def test_a_study_that_asks_another_question_shows_the_answer_to_that() -> None:
+    study = told(
+        Problem(["a", "b"], [1, 2, 3], question="overall"), np.array([[1.0, 1.0, 1.0], [4.0, 3.0, 5.0]])
+    )
+    html, found = study._repr_html_(), study.answer()
+    assert f"After 18 replications the answer is {found.state}: right with probability" in html
+    assert "overall: b" in html
+    assert html.count("<svg") == study.answer()._repr_html_().count("<svg") > 0
 
 
 def test_reprs_are_short() -> None:

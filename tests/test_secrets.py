@@ -102,8 +102,16 @@ def test_every_command_for_stored_studies_is_tested_here() -> None:
     }
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("command", STORED)
+# All come to one door: every command is tried with two spellings, every spelling with several commands; the
+# other combinations are left to the slow tests.
+@pytest.mark.parametrize(
+    ("command", "spelling"),
+    [
+        pytest.param(command, spelling, marks=[] if (i + j) % 3 == 0 else [pytest.mark.slow])
+        for i, command in enumerate(STORED)
+        for j, spelling in enumerate(SPELLINGS)
+    ],
+)
 def test_no_command_shows_the_password_when_it_fails(
     command: str, spelling: str, postgres: Server, tmp_path: Path
 ) -> None:

@@ -26,7 +26,9 @@ def value(given: Any) -> Any:
 
 
 def values(given: Any) -> Any:
-    """Return nested lists of plain values."""
+    """Return nested lists, and dicts by name, of plain values."""
+    if isinstance(given, Mapping):
+        return {str(name): values(each) for name, each in given.items()}
     if isinstance(given, np.ndarray) and given.dtype.kind in "biuf" and np.isfinite(given).all():
         return given.tolist()
     return [values(row) for row in given] if isinstance(given, np.ndarray | list | tuple) else value(given)

@@ -37,8 +37,8 @@ def browser() -> Iterator[Any]:
         pytest.skip("no Chromium on this machine: install it, or set ARGBEST_CHROMIUM to its path")
     root = hasattr(os, "geteuid") and os.geteuid() == 0  # Chromium's sandbox refuses to run as root
     with driver.sync_playwright() as play:
-        options = {"args": ["--no-sandbox"]} if root else {}
-        opened = play.chromium.launch(executable_path=path, timeout=1000 * PATIENCE, **options)
+        arguments = ["--disable-gpu", *["--no-sandbox"] * root]  # without a GPU, to imitate one takes time
+        opened = play.chromium.launch(executable_path=path, timeout=1000 * PATIENCE, args=arguments)
         yield opened
         opened.close()
 

@@ -109,7 +109,9 @@ def test_the_page_opens_in_silence_and_asks_for_nothing(page: Any, study: Study)
 
 
 def test_the_page_says_in_sentences_what_the_model_found(page: Any, study: Study) -> None:
-    assert page.locator("#model li").all_inner_texts() == list(study.model_summary().sentences)
+    page.locator("#model-words > summary").click()
+    page.locator("#model-words li").first.wait_for()
+    assert page.locator("#model-words li").all_inner_texts() == list(study.model_summary().sentences)
     unfold(page, "model-numbers")
     captions = page.locator("#model-numbers caption").all_inner_texts()[:2]
     assert [each.split(":")[0] for each in captions] == ["Parts of the model and the noise", "Lengthscales"]
@@ -421,7 +423,7 @@ def test_who_is_still_in_the_running_stands_beside_the_choice(page: Any, study: 
 def test_the_next_step_stands_under_the_question_and_its_command_can_be_copied(page: Any) -> None:
     assert page.locator("#asked").inner_text() == "Which a maximises reward, for each x?"
     assert page.locator("#asked em").all_inner_texts() == ["a", "reward", "x"]
-    assert page.locator("#next").inner_text().startswith("Next: P 0.")
+    assert page.locator("#next").inner_text().startswith("Next: Least sure: x ")
     assert page.locator("#next code").inner_text() == "study.ask(20)"
     page.get_by_role("button", name="Copy").click()
     page.locator("#next [role=status]", has_text="cop").wait_for()

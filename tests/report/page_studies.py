@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from argbest import GP, AdditiveGP, Problem, Study
+from argbest import GP, AdditiveGP, Population, Problem, Study
 from argbest.answers import predicting
 from argbest.core.arrays import Array
 from argbest.models.base import Model
@@ -65,6 +65,18 @@ def mixed(model: Named = "gp") -> Study:
     truth = np.random.default_rng(5).normal(0.0, 1.0, (3, len(rows)))
     alternatives = [{"servers": k, "speed": 0.5 * k * k} for k in range(3)]
     return told(Problem(alternatives, rows, goal="min", name="mixed"), truth, model=model, policy="equal")
+
+
+def people() -> Study:
+    """Two drugs for thirty people, each a row of numbers that nobody else has."""
+
+    def person(rng: np.random.Generator) -> dict[str, float]:
+        return {"age": float(rng.uniform(40.0, 80.0)), "risk": float(rng.uniform(0.0, 1.0))}
+
+    problem = Problem(["placebo", "drug"], Population(person, n=30), name="people")
+    rows = problem.contexts.coordinates
+    gain = (np.array(rows["age"]) - 60.0) / 20.0 + np.array(rows["risk"]) - 0.5
+    return told(problem, np.stack([np.zeros(30), gain]), model="additive-gp", policy="equal")
 
 
 def hostile() -> Study:

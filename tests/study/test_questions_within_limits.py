@@ -1,10 +1,13 @@
 """Other questions to studies with limits: a broken limit counts as a loss of its price."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from argbest import InputError, Problem, Study
 from argbest.core.arrays import Array
@@ -31,6 +34,11 @@ def clinic(plan: str, load: int, seed: int) -> dict[str, float]:
 def problem(**options: object) -> Problem:
     given: dict[str, object] = {"goal": "min cost", "limits": ["delay <= 0"], "price": 4.0}
     return Problem(PLANS, LOADS, clinic, **{**given, **options})  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("argbest.answers.halving._SECONDS", 600.0)
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +127,73 @@ def test_a_rule_that_breaks_a_limit_for_sure_is_said_to_be_wrong_there(told: Stu
     assert cheap.wrong[-1] == "in context 3 it is surely wrong: dear is better than cheap"
 
 
+def test_tailoring_is_brute_force_over_the_priced_draws(told: Study) -> None:
+    priced = tables(told, 4.0)[:512]
+    gain = priced.max(axis=1).mean(axis=-1) - priced.mean(axis=-1).max(axis=-1)
+    single = int(tables(told, 4.0).mean(axis=(0, -1)).argmax())
+    of_sets: dict[tuple[int, ...], Array] = {(single,): priced[:, single].mean(axis=-1)}
+    for n in (2, 3):  # the best set that begins with the one before
+        before = max(of_sets, key=len)
+        own = {(*before, k): priced[:, [*before, k]].max(axis=1).mean(axis=-1) for k in range(3)}
+        best = max((each for each in own if len(set(each)) == n), key=lambda each: own[each].mean())
+        of_sets[best] = own[best]
+    for name in ("best", "overall"):
+        found = told.answer(name).tailoring
+        assert found is not None
+        assert found.single == PLANS[single] == "dear"
+        assert found.value.mean == pytest.approx(gain.mean())
+        np.testing.assert_allclose([found.value.low, found.value.high], np.quantile(gain, [0.05, 0.95]))
+        assert found.curve["added"].tolist() == [PLANS[each[-1]] for each in of_sets]
+        below = priced.mean(axis=-1).max(axis=-1)
+        np.testing.assert_allclose(
+            found.curve["gain"], [np.mean(each - below) for each in of_sets.values()], atol=1e-12
+        )
+    free = told.answer("best", limits=[]).tailoring
+    assert free is not None
+    assert free.value.mean == pytest.approx(0.0, abs=1e-9)  # the cheap plan is the best everywhere
+
+
+def left_to_lose(study: Study, price: float, further: int) -> float:
+    """What is lost on average after so many further replications of the cheap plan, whose limit is open.
+
+    The goal and the slack of the dear plan count as known. With M the later mean of the slack, normal with
+    what it is known less, the loss is E min(Λ P(broken), d P(kept)).
+    """
+    belief: Any = study.view().belief
+    slack = belief.slacks[0]
+    mean, var, noise = (float(each[0, 0]) for each in (slack.mean, slack.var, slack.noise))
+    lead = float(belief.goal.mean[0, 0] - belief.goal.mean[1, 0])
+    then = 1.0 / (1.0 / var + further / noise)
+    z = np.linspace(-8.0, 8.0, 2001)
+    kept = ndtr((mean + np.sqrt(max(var - then, 0.0)) * z) / np.sqrt(then))
+    lost = np.minimum(price * (1.0 - kept), min(lead, price) * kept)
+    return float(lost @ np.exp(-0.5 * z * z) / np.exp(-0.5 * z * z).sum())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("price", [1.5, 4.0])
+def test_halving_agrees_with_the_integral_where_one_slack_is_open(seed: int, price: float) -> None:
+    def simulate(plan: str, load: int, seed: int) -> dict[str, float]:
+        cost, delay = 1e-4 * np.random.default_rng(seed).standard_normal(2) * [1.0, 1e4]
+        dear = plan == "dear"
+        return {"cost": 1.0 + dear + cost, "delay": (-50.0 if dear else -0.1) + delay}
+
+    two = Problem(["cheap", "dear"], [0], simulate, goal="min cost", limits=["delay <= 0"], price=price)
+    study = Study(two, model="independent", initial=12, seed=seed, common_random_numbers=False).run(24)
+    begin = left_to_lose(study, price, 0)
+    more = next(n for n in range(1, 1000) if left_to_lose(study, price, n) <= 0.5 * begin)
+    found = study.answer().halving
+    assert found is not None
+    assert 1 / 3 < found.replications / more < 3.0  # 60 paths: the ratio was .6 to 1.3 in 18 other studies
+
+
+def test_other_questions_say_what_would_halve_its_loss(told: Study) -> None:
+    for name in ("worst-case", "top:m=2"):
+        answer = told.answer(name)
+        assert answer.halving is not None, name
+        assert answer.halving.replications > 1, name
+
+
 def test_answers_say_in_words_what_a_broken_limit_costs(told: Study) -> None:
     said = told.answer("overall").sentences()
     assert "broken limits at their price" in said[0]
@@ -127,7 +202,11 @@ def test_answers_say_in_words_what_a_broken_limit_costs(told: Study) -> None:
     assert "that breaks a limit counts as the best" in str(told.answer("most-probable-best"))
     plain = told.answer("overall").plain()
     assert plain["p_feasible"] == pytest.approx(told.answer("overall").p_feasible)
-    assert plain["tailoring"] is plain["replications_to_halve"] is None
+    again = json.loads(json.dumps(plain))
+    assert again["tailoring"]["over"] == again["choice"] == again["table"][0]["alternative"] == "dear"
+    assert [each["n_alternatives"] for each in again["tailoring"]["curve"]] == [1, 2, 3]
+    assert again["value"]["low"] <= again["value"]["mean"] <= again["value"]["high"]
+    assert again["replications_to_halve"] > 0
     assert "p_feasible" not in told.answer("overall", limits=[]).plain()
     assert 0 < told.answer().p_feasible < 1  # type: ignore[operator]
 

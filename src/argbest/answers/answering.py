@@ -89,9 +89,9 @@ class Answer(Sentences):
     def halving(self) -> Halving | None:
         """How many more replications, chosen for this question, would halve the expected loss.
 
-        None where there is nothing to halve, where it would take long to work out, and with limits.
+        None where there is nothing to halve, or where it would take long to work out.
         """
-        return None if self.view.problem.limits else halving_of(self.view, self.bound)
+        return halving_of(self.view, self.bound)
 
     @property
     def headline(self) -> str:
@@ -328,7 +328,7 @@ def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> 
         "ties": ties,
         "value": Estimate.of(worth[:, chosen], sign),
         "table": frame,
-        "tailoring": tailoring_of(view) if bound.name == "overall" and kept is None else None,
+        "tailoring": tailoring_of(view) if bound.name == "overall" else None,
         "p_feasible": None if kept is None else float(kept[chosen]),
     }
 
@@ -365,7 +365,7 @@ def _of_contexts(view: "View", certificate: Certificate, zone: float) -> dict[st
         "ties": () if limits else _ties(view, certificate, chosen, frame["state"] == EQUAL, zone),
         "value": Estimate.of(draws @ (counted / counted.sum()), view.problem.sign) if counted.any() else None,
         "table": shown,
-        "tailoring": None if limits else tailoring_of(view),
+        "tailoring": tailoring_of(view),
         "p_feasible": None if kept is None or none.all() else float(kept),
     }
 

@@ -36,7 +36,7 @@ class Average:
     @classmethod
     def of(cls, values: Array, weights: Array) -> "Average":
         """Return the average of values [person] by weights that sum to 1: Σ w x, se² = Σ w² (x − Σ w x)²."""
-        mean = float(values @ weights)
+        mean = float(np.clip(values @ weights, values.min(), values.max()))  # rounding may leave the range
         return cls(mean, float(np.sqrt(np.sum((weights * (values - mean)) ** 2))))
 
 

@@ -22,6 +22,7 @@ _NEARLY_ALL = 0.95  # of the value: so many alternatives are enough
 class Tailoring(Sentences):
     """The value of tailoring: Σ_c w_c max_k f_k(c) − max_k Σ_c w_c f_k(c), in the unit of the rewards.
 
+    With limits f counts a broken limit at its price (`argbest.core.questions.within_limits`).
     ``curve`` has one row per number of alternatives, from 1: which ones (the best set that begins with the
     one before), what tailoring gains with these alone, and which share of the whole that is.
     """
@@ -57,7 +58,7 @@ class Tailoring(Sentences):
 
 
 def of_study(view: "View") -> Tailoring:
-    """Return the value of tailoring in a study, by joint draws of the rewards."""
+    """Return the value of tailoring in a study, by joint draws; broken limits count at their price."""
     return view.inference.once("tailoring", lambda: _tailoring(view))
 
 
@@ -69,9 +70,9 @@ def value_of_draws(rewards: Array, weights: Array) -> Array:
 def _tailoring(view: "View") -> Tailoring:
     overall = view.problem.put("overall", view.inference.answered)
     weights = overall.contexts.shares  # type: ignore[attr-defined]
-    certificate = view.inference.certificate_of(overall, 0.0)
+    certificate = view.inference.certificate_of(view.problem.limiting(overall), 0.0)
     draws = certificate.of_draws(lambda some: some)[:_DRAWS]
-    return of_draws(draws, weights, int(overall.choice(view.belief)), view.problem.alternatives.labels)
+    return of_draws(draws, weights, int(certificate.choice), view.problem.alternatives.labels)
 
 
 def of_draws(draws: Array, weights: Array, single: int, labels: tuple[object, ...]) -> Tailoring:

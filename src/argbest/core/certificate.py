@@ -20,8 +20,9 @@ from argbest.core.belief import (
 )
 from argbest.core.certainty import Certainty
 from argbest.core.decision import of_each_context
-from argbest.core.limits import NONE
-from argbest.core.outcomes import of_each_sum, sums_of
+from argbest.core.focused_outcomes import not_drawn
+from argbest.core.limits import NONE, about_limits
+from argbest.core.outcomes import kept_probability, of_each_sum, sums_of
 from argbest.core.question import BEST, HasLimits, InClosedForm, Question, Settled
 from argbest.core.questions.one_for_all import ValuesAlternatives, shortfall
 from argbest.core.questions.within_limits import known_by_draws
@@ -228,8 +229,21 @@ class Certificate(Sentences):
             return None
         total = self.of_draws(self._settled.said).sum(axis=0)
         n = total[..., 0, :, :].sum(axis=-2)[..., None, None, :]  # one option is right in every draw
-        found = DrawnOptions(*np.moveaxis(total / n, -3, 0))
+        found = self._drawn(DrawnOptions(*np.moveaxis(total / n, -3, 0)))
         return self.said.options(found) if self.said is not None and offers(self.said, KnowsSome) else found
+
+    def _drawn(self, found: DrawnOptions) -> DrawnOptions:
+        """Return the options; of very large tables those that no draw tells of are no choice.
+
+        Whether these keep the limits is what their means and variances say.
+        """
+        out = not_drawn(self.belief)
+        if out is None:
+            return found
+        feasible, loss = found.feasible.copy(), found.loss.copy()
+        feasible[:-1][out] = kept_probability(about_limits(self.belief))[out]
+        loss[:-1][out] = np.inf
+        return found._replace(feasible=feasible, loss=loss)
 
     @cached_property
     def p_feasible(self) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from argbest.core import certainty
+from argbest.core import certainty, sobol
 from argbest.core.arrays import Array, BoolArray, IntArray, ndtr, ndtri
 from argbest.core.belief import OneCellAtATime, of_selected
 from argbest.core.blocks import drawing_root
@@ -248,10 +248,7 @@ def _foremost(rivals: BoolArray, score: Array, crowd: int) -> BoolArray:
 
 def sobol_points(k: int) -> Array:
     """Return fixed scrambled Sobol points, multiples of 2⁻³⁰, [point, k]; see `dimensions`."""
-    from scipy.stats import qmc  # takes half of the time that importing argbest would take
-
-    points: Array = qmc.Sobol(k, scramble=True, seed=0).random_base2(int(np.log2(SOBOL_POINTS)))
-    return points
+    return sobol.points(int(np.log2(SOBOL_POINTS)), k, seed=0)
 
 
 def _normals(k: int) -> Array:

@@ -14,6 +14,7 @@ from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, ndtr
 from argbest.core.belief import Focused, of_selected
+from argbest.core.blocks import drawing_root
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, ratio_of
 from argbest.core.decision import Decision
 from argbest.core.foundations import ROOM, ByFormula, Stack
@@ -33,6 +34,12 @@ class Summary:
     var: Array
     noise: Array
     foremost: IntArray  # the alternatives that are kept exactly, in order
+    drawn: BoolArray | None = None  # cells [alternative, context] of joint draws, if somebody else says which
+
+    @property
+    def given(self) -> bool:
+        """Whether somebody else says what is followed: with limits that is the same for several beliefs."""
+        return self.drawn is not None
 
     @cached_property
     def others(self) -> BoolArray:
@@ -93,7 +100,7 @@ class FocusedBelief(CorrelatedAlternatives):
 
     def with_mean(self, mean: Array) -> "FocusedBelief":
         """Return the belief with other means [..., alternative, context]."""
-        whole = self.including(np.argmax(mean, axis=-2))
+        whole = self if self.summary.given else self.including(np.argmax(mean, axis=-2))
         own = whole.inner.with_mean(mean[..., whole.foremost, :])
         table = mean.reshape(-1, *mean.shape[-2:])[0]
         return replace(whole, inner=own, summary=replace(whole.summary, mean=table))
@@ -104,7 +111,25 @@ class FocusedBelief(CorrelatedAlternatives):
             return self
         if self.seen is None:
             raise ValueError("an alternative is selected that is not among the foremost of these beliefs.")
-        return focused(self.prior, self.seen, self.summary.noise, np.unique(alternatives))
+        also = np.unique(alternatives)
+        if self.summary.given:
+            return self.following(np.union1d(self.foremost, also), self.summary.drawn)
+        return focused(self.prior, self.seen, self.summary.noise, also)
+
+    @property
+    def follows_its_own(self) -> bool:
+        """Whether it says by itself which alternatives it follows."""
+        return not self.summary.given
+
+    def following(self, alternatives: IntArray | None, drawn: BoolArray | None) -> "FocusedBelief":
+        """Return the belief that follows these alternatives and draws these cells of theirs.
+
+        None and None: the alternatives that are foremost by its own means.
+        """
+        if self.seen is None:
+            raise ValueError("only the belief of one study can follow other alternatives.")
+        given = None if alternatives is None or drawn is None else (alternatives, drawn)
+        return focused(self.prior, self.seen, self.summary.noise, given=given)
 
     def cov_with(self, decision: Decision) -> Array:
         """Return the covariance of every cell with the decided one; 0 for those not among the foremost."""
@@ -137,7 +162,7 @@ class FocusedBelief(CorrelatedAlternatives):
         later = self.seen.add(k, c, float(value), self.summary.noise[k, c] / number, number)
         place, known = self._place(decision.alternative)
         inner = self.inner.update(Decision(place, decision.context), value, n) if known else None
-        return self._later(inner, later, self.shocks)
+        return self._later(inner, later, self.shocks, k)
 
     @property
     def next_replications(self) -> None:
@@ -164,15 +189,19 @@ class FocusedBelief(CorrelatedAlternatives):
             value = inner.shocks.since.value[..., -1]  # type: ignore[union-attr]
         n = float(np.asarray(told, float))
         later = self.seen.add(k, c, float(value), 0.0, n, int(number))
-        return whole._later(inner, later, self.shocks.taken(decision, number, value, told))
+        return whole._later(inner, later, self.shocks.taken(decision, number, value, told), k)
 
     def _later(
-        self, inner: AdditiveBelief | None, seen: ObservedCells, shocks: Shocks | None
+        self, inner: AdditiveBelief | None, seen: ObservedCells, shocks: Shocks | None, told: int
     ) -> "FocusedBelief":
-        """Return the belief with this inner one; chosen anew if it is None, or if another comes to lead."""
-        if inner is not None and np.all(inner.mean.max(axis=0) >= self.summary.best_of_others):
+        """Return the belief with this one inside, unless somebody else has come to lead, or it is unknown."""
+        drawn = self.summary.drawn
+        if inner is not None and (
+            drawn is not None or np.all(inner.mean.max(axis=0) >= self.summary.best_of_others)
+        ):
             return replace(self, inner=inner, seen=seen, shocks=shocks)
-        return focused(self.prior, seen, self.summary.noise)
+        given = None if drawn is None else (np.union1d(self.foremost, [told]), drawn)
+        return focused(self.prior, seen, self.summary.noise, given=given)
 
     def best_probability(self) -> Array:
         """Return P(each is best) among the foremost; the others count as never the best."""
@@ -195,8 +224,15 @@ class FocusedBelief(CorrelatedAlternatives):
         return np.maximum(0.0, found - whole.summary.above(_first(selected), delta))
 
     def draw(self, normals: Array) -> Array:
-        """Return joint draws of the foremost; the rest stay at their means."""
+        """Return joint draws of the foremost, or of the cells that are said; the rest stay at their means."""
         draws = np.broadcast_to(self.mean, normals.shape).copy()
+        if self.summary.drawn is not None:
+            k, c = np.nonzero(self.summary.drawn)
+            place, _ = self._place(k)
+            for study in np.ndindex(self.inner.mean.shape[:-2]):
+                root = drawing_root(self.inner.study(study).among(place, c))
+                draws[(slice(None), *study, k, c)] += normals[(slice(None), *study, k, c)] @ root.T
+            return draws
         draws[..., self.foremost, :] = self.inner.draw(normals[..., self.foremost, :])
         return draws
 
@@ -225,9 +261,18 @@ def _first(selected: IntArray) -> tuple[int, ...]:
 
 
 def focused(
-    prior: AdditivePrior, seen: ObservedCells, noise: Array, also: IntArray | None = None
+    prior: AdditivePrior,
+    seen: ObservedCells,
+    noise: Array,
+    also: IntArray | None = None,
+    *,
+    given: tuple[IntArray, BoolArray] | None = None,
 ) -> FocusedBelief:
-    """Return the belief of one study; ``also`` are alternatives to keep exactly in any case."""
+    """Return the belief of one study; ``also`` are alternatives to follow in any case.
+
+    If alternatives are ``given``, with the cells to draw, it follows these, and those that have shown noise
+    which others share.
+    """
     solved = seen.solved(prior)
     mean, var = mean_of(prior, seen, solved, noise.shape), variance_of(prior, seen, solved, noise.shape)
     n, shocks = _affordable(len(seen.value), noise.shape), None
@@ -237,9 +282,18 @@ def focused(
         shown = np.unique(seen.alternative)
         if (len(seen.value) + ROOM) * (n + len(shown)) * noise.shape[-1] <= _MEMORY:
             n, also = n + len(shown), shown if also is None else np.union1d(shown, also)
-    front = _foremost(mean, var, n, also)
+    if given is None:
+        front = _foremost(mean, var, n, also)
+    else:
+        front = given[0] if also is None else np.union1d(given[0], also)
     inner = replace(_exact(prior, seen, solved.form, noise, front), shocks=_among(shocks, front))
-    return FocusedBelief(inner, Summary(mean, var, noise, front), prior, seen, shocks=shocks)
+    return FocusedBelief(
+        inner,
+        Summary(mean, var, noise, front, None if given is None else given[1]),
+        prior,
+        seen,
+        shocks=shocks,
+    )
 
 
 def _among(shocks: Shocks | None, front: IntArray) -> Shocks | None:

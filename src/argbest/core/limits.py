@@ -41,8 +41,8 @@ class BestWithinLimits:
 
     name: ClassVar[str] = "best"
     only_the_best_matter: ClassVar[bool] = False
-    price: float | None = None
-    """What it costs to break a limit, in units of the goal; None: `usual_price`."""
+    price: float | Array | None = None
+    """What it costs to break a limit, in units of the goal, [..., context]; None: `usual_price`."""
     least: float | None = None
     """The lowest usual price, where that cannot be told from the contexts that are looked at."""
 
@@ -64,6 +64,11 @@ class BestWithinLimits:
         """Return the question with the lowest price that follows from the belief about all contexts."""
         several = about_limits(belief)
         return replace(self, least=float(np.min(_lowest(_at_stake(several.mean, kept_probability(several))))))
+
+    def of_some(self, belief: Belief) -> "BestWithinLimits":
+        """Return the question to be put to some alternatives, with the prices of the belief about all."""
+        several = about_limits(belief)
+        return replace(self, price=self.prices(several.mean, kept_probability(several)))
 
     def choice(self, belief: Belief) -> IntArray:
         """Return what loses least as far as means and P_k tell, without joint draws, [..., context]."""

@@ -26,6 +26,7 @@ from argbest.core.belief import (
     Belief,
     DrawsQuickly,
     DrawsWholeTables,
+    Focused,
     SeveralOutcomes,
     shocks_of,
     with_mean,
@@ -358,6 +359,11 @@ def _followed(outcomes: tuple[Belief, ...], count: IntArray) -> tuple[IntArray, 
     """Return the observed pairs whose errors are tied: all, or those nearest to being the best choice."""
     goal, *slacks = outcomes
     seen = (count > 0) & (goal.var > 0)
+    for each in outcomes:
+        if offers(each, Focused):  # others have no covariances
+            summarised = np.ones(seen.shape[-2], bool)
+            summarised[each.foremost] = False
+            seen = seen & ~summarised[:, None]
     k, c = np.nonzero(seen.any(axis=tuple(range(seen.ndim - 2))))
     if len(k) <= _MOST_TIED:
         return k, c

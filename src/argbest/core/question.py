@@ -199,6 +199,13 @@ class HasLimits(Question, Protocol):
             belief: What is known of the goal and of the slack of every limit.
         """
 
+    def of_some(self, belief: Belief) -> "HasLimits":
+        """Return the question to be put to some of very many alternatives, given the belief about all.
+
+        Args:
+            belief: What is known of the goal and of the slack of every limit.
+        """
+
     def weighed(self, belief: Belief, closed: BoolArray | None = None) -> tuple[Weighed, ...]:
         """Return all quantities that matter, of every outcome.
 

@@ -18,8 +18,9 @@ from argbest.core.belief import Belief, Focused
 from argbest.core.belief import take_in as taken_in
 from argbest.core.common_noise import goes_against
 from argbest.core.decision import Decision
+from argbest.core.focused_outcomes import belief_about
 from argbest.core.outcomes import sums_of
-from argbest.core.question import Question
+from argbest.core.question import HasLimits, Question
 from argbest.core.questions.one_for_all import DecidesAs
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
@@ -126,7 +127,7 @@ def condition(
             model.posterior(*_own(studies, tally, setting, own), belief)
             for tally, own, belief in zip(tallies, params, held, strict=False)
         ]
-        groups.append(Group(studies, setting.basis.belief(sums)))
+        groups.append(Group(studies, belief_about(setting.basis, sums)))
     return Learned(tuple(params), tuple(groups))
 
 
@@ -238,8 +239,11 @@ def _proposed(
     question = setting.question
     refuse_other_questions(policy, question)
     setting = screened(policy, belief, tally, setting)
-    if not (offers(belief, Focused) and follows_the_foremost(policy) and question.only_the_best_matter):
+    leaves_out = question.only_the_best_matter or offers(question, HasLimits)
+    if not (offers(belief, Focused) and follows_the_foremost(policy) and leaves_out):
         return policy.propose(belief, tally, pending, setting, draws, n)
+    if offers(question, HasLimits):
+        setting = replace(setting, question=question.of_some(belief))
     front = belief.foremost
     seen = tally.statistics_alone[front], pending[front], setting.among(front)
     chosen = policy.propose(belief.inner, *seen, draws, n)

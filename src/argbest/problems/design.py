@@ -6,7 +6,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from argbest.checks import affordable, entries, is_whole, whole
-from argbest.core import two_stage
+from argbest.core import sobol, two_stage
 from argbest.core.abilities import LearnsFromOthers, LendsNoise, offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.noise import MANY_PAIRS
@@ -241,10 +241,8 @@ def _sobol(n: int, dimension: int, generator: np.random.Generator) -> Array:
     """Return n scrambled Sobol points, [n, dimension]."""
     if dimension == 0:
         return np.zeros((n, 0))
-    from scipy.stats import qmc  # takes half of the time that importing argbest would take
-
-    engine = qmc.Sobol(dimension, scramble=True, seed=int(generator.integers(2**31)))
-    points: Array = engine.random_base2(int(np.ceil(np.log2(n))) if n > 1 else 0)
+    n_bits = int(np.ceil(np.log2(n))) if n > 1 else 0
+    points = sobol.points(n_bits, dimension, seed=int(generator.integers(2**31)))
     return points[:n]
 
 

@@ -22,6 +22,7 @@ _ROW = 22.0  # pixels of an alternative
 _LEVEL = 62.0  # between a condition and what is below it
 _HIGH = 120.0  # of a curve
 _LONGEST_NOTE = 14  # columns
+_LEADER_DEPTH = 0.55  # how opaque the cells of a rule are
 _FAINT = 'stroke="currentColor" stroke-opacity="0.25"'
 _WRONG = f'stroke="{draw.OPEN_MARK}" stroke-width="2.5"'
 
@@ -127,13 +128,17 @@ def _box(
     wide = max(map(draw.length, lines)) + 10
     wide = min(wide, room) if node.leader >= 0 else wide
     left = min(max(x - wide / 2, 0.5), draw.WIDTH - wide - 0.5)
+    looks, ink = 'rx="4" fill="none" stroke="currentColor" stroke-opacity="0.6"', ""
     if node.leader >= 0:
-        looks = f'rx="4" fill="{draw.hue(node.leader, n)}" fill-opacity="0.55"'
-    else:
-        looks = 'rx="4" fill="none" stroke="currentColor" stroke-opacity="0.6"'
+        colour = draw.hue(node.leader, n)
+        looks, ink = f'rx="4" {_of_leader(colour)}', draw.ink(colour, _LEADER_DEPTH)
     yield draw.rect(left, y, wide, high, looks)
     for i, line in enumerate(lines):
-        yield draw.text(left + wide / 2, y + draw.LINE * (i + 1) - 1, line)
+        yield draw.text(left + wide / 2, y + draw.LINE * (i + 1) - 1, line, extra=ink)
+
+
+def _of_leader(colour: str) -> str:
+    return f'fill="{colour}" fill-opacity="{_LEADER_DEPTH}"'
 
 
 def _rule_map(shown: RuleMap, arrangement: Arrangement | None) -> str:
@@ -144,11 +149,11 @@ def _rule_map(shown: RuleMap, arrangement: Arrangement | None) -> str:
         if shown.wrong[place]:
             crosses.append(_cross(x + wide / 2, y + high / 2, min(5.0, 0.4 * wide, 0.4 * high)))
     for place, x, y, wide, high in _joined(cells, shown):
-        fill = f'fill="{draw.hue(int(shown.named[place]), len(shown.leaders))}" fill-opacity="0.55"'
+        fill = _of_leader(draw.hue(int(shown.named[place]), len(shown.leaders)))
         drawn.append(draw.rect(x, y, wide, high, fill))
     legend = [draw.Key("", 0, f"{middle_cut(shown.alternatives, 50)}:")]
     for i, label in enumerate(shown.leaders):
-        swatch = f'fill="{draw.hue(i, len(shown.leaders))}" fill-opacity="0.55"'
+        swatch = _of_leader(draw.hue(i, len(shown.leaders)))
         legend.append(draw.Key(draw.rect(0, -11, 18, 14, swatch), 18, draw.cut(label)))
     if shown.wrong.any():
         legend.append(draw.Key(_crossed([_cross(6, -4, 5)]), 12, "surely wrong"))

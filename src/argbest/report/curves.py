@@ -1,6 +1,6 @@
 """The numbers behind the maps of a study, in the order in which they are drawn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -243,7 +243,7 @@ def shorten(values: Sequence[Label]) -> list[str]:
         texts = [middle_cut(str(value), _LONGEST_LABEL) for value in values]
         return texts if len(set(texts)) == len(set(values)) else [str(value) for value in values]
     if all(isinstance(value, int) for value in values):
-        return [str(value) for value in values]
+        return [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
     for digits in range(3, 17):
         texts = [number(value, digits) for value in values if not isinstance(value, str)]
         if len(set(texts)) == len(set(values)):
@@ -251,11 +251,11 @@ def shorten(values: Sequence[Label]) -> list[str]:
     return [str(value) for value in values]
 
 
-def row_labels(axis: Axis, short: Callable[[Sequence[Label]], list[str]] = shorten) -> list[str]:
+def row_labels(axis: Axis) -> list[str]:
     """Return a short label per entry, in the problem's order: its own, or the values of its columns."""
     if axis.named or not axis.columns:
-        return short(axis.labels)
-    return [", ".join(parts) for parts in zip(*map(short, axis.columns.values()), strict=True)]
+        return shorten(axis.labels)
+    return [", ".join(parts) for parts in zip(*map(shorten, axis.columns.values()), strict=True)]
 
 
 def _sort_keys(values: Sequence[Label]) -> Array:

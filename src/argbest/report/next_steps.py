@@ -61,21 +61,22 @@ def _of_open(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:
     selection = study.selection()
     open_ = np.flatnonzero((selection["state"] == OPEN).to_numpy())
     worst = int(open_[np.argmin(selection["p_best"].to_numpy(float)[open_])])
-    where = "" if len(selection) == 1 else f" at {_contexts(study)[worst]}"
-    least = f"P {chance(float(selection['p_best'].iloc[worst]))}{where}"
+    least = f"P(best) {chance(float(selection['p_best'].iloc[worst]))}."
+    if len(selection) > 1:
+        least = f"Least sure: {_contexts(study)[worst]}, {least}"
     found = (
         forecasting.foreseen(study.view(), LEVEL, worst=True, delta=study.indifference()) if ahead else None
     )
     if found is None or not found.replications:
-        return NextStep(f"{least}: still open. Simulate on.", commands.simulate(2 * study.n_replications))
+        return NextStep(f"{least} Simulate on:", commands.simulate(2 * study.n_replications))
     goal = "it" if len(open_) == 1 else f"all {len(open_)} open contexts"
     if np.isinf(found.replications):
-        words = f"{least}: it may take more than {found.horizon:,} more replications to settle {goal}."
+        words = f"{least} It may take more than {found.horizon:,} more replications to settle {goal}."
         return NextStep(words, commands.simulate(2 * study.n_replications))
     high = forecasting.rounded(found.high) if np.isfinite(found.high) else f"more than {found.horizon:,}"
     extent = f"90 %: {forecasting.rounded(found.low)} to {high}"
     more = max(_round(found.replications), _LEAST_MORE)
-    words = f"{least}: about {forecasting.rounded(more)} more replications settle {goal} ({extent})."
+    words = f"{least} About {forecasting.rounded(more)} more replications settle {goal} ({extent})."
     return NextStep(words, commands.simulate(study.n_replications + more))
 
 
@@ -89,7 +90,7 @@ def _of_answer(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:
     least = f"P(right) {chance(found.p_right)}"
     halving = found.halving if ahead else None
     if halving is None or halving.plain is None:
-        return NextStep(f"{least}: still open. Simulate on.", commands.simulate(2 * study.n_replications))
+        return NextStep(f"{least}: open. Simulate on:", commands.simulate(2 * study.n_replications))
     more = forecasting.rounded(halving.replications)
     words = f"{least}: about {more} more replications halve the expected loss."
     total = study.n_replications + max(_round(halving.replications), _LEAST_MORE)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from argbest import report
 from argbest.answers.answering import Answer
+from argbest.core.question import BEST
 from argbest.core.states import LEVEL
 from argbest.report import answer_sketches
 from argbest.report.next_steps import next_step
@@ -21,7 +22,7 @@ _ROWS = 6  # of a table in a notebook
 
 
 def of_study(study: Study) -> str:
-    """Return the answer as HTML: the question, how sure it is, what comes next, a map and the choices."""
+    """Return the answer as HTML: the question, how sure it is, what comes next, a picture and the choices."""
     step = next_step(study)
     following = f"<p><b>Next:</b> {as_html(step.sentence)} <code>{as_html(step.command)}</code></p>"
     title = f"<p><strong>{as_html(study.problem.name)}</strong></p><p>{html(asked(study.problem))}</p>"
@@ -29,6 +30,9 @@ def of_study(study: Study) -> str:
         return (
             f"{title}<p>{as_html(repr(study))}. Nothing is known yet: tell values, or run it.</p>{following}"
         )
+    if study.problem.question.name != BEST.name:
+        (first, *_), found = answer(study, study.selection(), study.certificate()), study.answer()
+        return f"{title}<p>{as_html(first)}</p>{following}{of_answer(found)}"
     lines = "".join(
         f"<li>{as_html(where)}{': ' if where else ''}<b>{as_html(what)}</b>{as_html(how)}</li>"
         for where, what, how in choices(study)

@@ -151,7 +151,7 @@ def _cells(policy: PolicyMap, arrangement: Arrangement, said: Sequence[str]) -> 
         if longest < wide - 4 and high >= 13:
             ink = draw.ink(hue(policy.selected[c]), _cell_depth(policy.p_best[c]))
             words = labels[policy.selected[c]]
-            drawn.append(draw.text(x + wide / 2, y + high / 2 + 4, words, extra=f'fill="{ink}"'))
+            drawn.append(draw.text(x + wide / 2, y + high / 2 + 4, words, extra=ink))
     legend = _hue_legend(leaders, policy.alternatives, fill)
     for state, words in _meanings(policy).items():
         some = np.flatnonzero(policy.state == state)

@@ -14,8 +14,8 @@ SHADE, OPEN_MARK = "#2f7fc6", "#d9601a"  # they stand out from white and from bl
 # Readers who see no green tell any two apart (CIEDE2000 of 15 or more), and dark text stands out from all.
 HUES = ("#6babf8", "#e88538", "#5abb90", "#c3629c", "#ffd83e", "#9edfff", "#d8dbdc", "#9b794e")
 _RAMP = ((63, 127, 208), (164, 170, 176), (255, 216, 62))  # of more than these: blue, grey, yellow
-_NIGHT, _DARK_INK = (18, 22, 27), "#101418"  # paper of a dark page; text on bright cells
-_BRIGHT = 0.169  # luminance from which dark text stands out better than light text
+_NIGHT = (18, 22, 27)  # paper of a dark page
+_BRIGHT = 0.179  # luminance from which black stands out better than white: 4.58 at the least
 LETTER, BOLD, LINE = 7.3, 8.1, 16.0  # pixels
 LONGEST_LABEL = 28  # columns of a label: not quite half of the width
 
@@ -110,15 +110,16 @@ def hue(i: int, n: int) -> str:
 
 
 def ink(colour: str, depth: float) -> str:
-    """Return the colour of text on a cell of this depth: that of the page, or a dark one on bright cells.
+    """Return the attributes of text on a cell of this depth: black on bright cells, else the page's ink.
 
-    On a dark page bright cells need dark text; a light page has dark text anyway.
+    All cells are bright on a light page. Of those that are not on a dark one, pages make the ink black or
+    white by its class; elsewhere it is that of the text around.
     """
     parts = tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
     seen = [v / 255 for v in _mixed(parts, _NIGHT, depth)]
     linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in seen]
     luminance = sum(weight * v for weight, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-    return _DARK_INK if luminance > _BRIGHT else "currentColor"
+    return 'fill="#000000"' if luminance > _BRIGHT else 'fill="currentColor" class="on-cell"'
 
 
 def _mixed(one: Sequence[float], other: Sequence[float], share: float) -> list[float]:

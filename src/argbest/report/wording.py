@@ -11,6 +11,7 @@ import pandas as pd
 from argbest.answers import doubts, frames, guarantee, people
 from argbest.core.certificate import Certificate
 from argbest.core.goals import Limit
+from argbest.core.question import BEST
 from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE, contenders
 from argbest.problems.axis import Axis, Label
 from argbest.problems.labels import word
@@ -45,11 +46,6 @@ def names(axis: Axis) -> list[str]:
         return [", ".join(parts) for parts in zip(*columns, strict=True)]
     bare = _whole(axis.labels)
     return bare if isinstance(axis.labels[0], str) else [f"{word(axis)} {each}" for each in bare]
-
-
-def short(axis: Axis) -> list[str]:
-    """Return a short label per entry, as `curves.row_labels`, with booleans as the page writes them."""
-    return curves.row_labels(axis, _shorten)
 
 
 def count(n: int, noun: str) -> str:
@@ -108,7 +104,7 @@ def in_the_running(study: Study) -> list[str]:
 
     They come likeliest first, as one text; with limits that none keeps them counts, too.
     """
-    certificate, labels = study.certificate(), [*short(study.problem.alternatives), "none"]
+    certificate, labels = study.certificate(), [*curves.row_labels(study.problem.alternatives), "none"]
     chance_of = certificate.best_probability
     if study.problem.limits:
         chance_of = np.concatenate([chance_of, certificate.p_none_feasible[None]])
@@ -117,8 +113,8 @@ def in_the_running(study: Study) -> list[str]:
 
 
 def _few(parts: Sequence[str]) -> str:
-    more = len(parts) - _MOST_RUNNING
-    return ", ".join(parts) if more <= 1 else f"{', '.join(parts[:_MOST_RUNNING])} and {more} more"
+    more, between = len(parts) - _MOST_RUNNING, _between(parts)
+    return between.join(parts) if more <= 1 else f"{between.join(parts[:_MOST_RUNNING])} and {more} more"
 
 
 def kept(limits: Sequence[Limit]) -> str:
@@ -135,8 +131,12 @@ def ordered(axis: Axis) -> bool:
 
 def listed(parts: Sequence[str], last: str = "and") -> str:
     """Return "a", "a and b" or "a, b and c"."""
-    between = "; " if any(", " in part for part in parts) else ", "
-    return parts[0] if len(parts) == 1 else f"{between.join(parts[:-1])} {last} {parts[-1]}"
+    return parts[0] if len(parts) == 1 else f"{_between(parts).join(parts[:-1])} {last} {parts[-1]}"
+
+
+def _between(parts: Sequence[str]) -> str:
+    """Return what stands between parts: a semicolon where there are commas in them."""
+    return "; " if any(", " in part for part in parts) else ", "
 
 
 class _Known:
@@ -148,7 +148,7 @@ class _Known:
         self.selected = selection["selected"].tolist()
         self.state = [each if isinstance(each, str) else None for each in selection["state"].tolist()]
         self.p_best, self.zone = selection["p_best"].tolist(), zone_in_words(study)
-        self.said, self.bare = names(self.axis), short(self.axis)
+        self.said, self.bare = names(self.axis), curves.row_labels(self.axis)
         certificate = study.certificate()
         self.probability, self.likeliest = certificate.best_probability, certificate.likeliest
         self.ranked, self.sizes = certificate.contenders()
@@ -212,7 +212,7 @@ class _Known:
 
 def _where(axis: Axis, group: Sequence[int]) -> str:
     """Return "demand 30 to 60", or the first names of several contexts."""
-    said, bare = names(axis), short(axis)
+    said, bare = names(axis), curves.row_labels(axis)
     if len(group) == len(axis) > 1:
         return f"every {word(axis)}"
     if ordered(axis) and len(group) > 1:
@@ -222,15 +222,9 @@ def _where(axis: Axis, group: Sequence[int]) -> str:
     return f"{len(group)} contexts ({'; '.join(said[c] for c in group[: _MOST_NAMED - 1])}; …)"
 
 
-def _shorten(values: Sequence[Label]) -> list[str]:
-    if isinstance(values[0], bool):
-        return [str(value).lower() for value in values]
-    return curves.shorten(values)
-
-
 def _whole(values: Sequence[Label]) -> list[str]:
-    """Return texts as `_shorten` does, but of a text all of it."""
-    return list(map(str, values)) if isinstance(values[0], str) else _shorten(values)
+    """Return short texts that differ where values do, but of a text all of it."""
+    return list(map(str, values)) if isinstance(values[0], str) else curves.shorten(values)
 
 
 def answer(study: Study, selection: pd.DataFrame, certificate: Certificate) -> list[str]:
@@ -249,11 +243,16 @@ def answer(study: Study, selection: pd.DataFrame, certificate: Certificate) -> l
 
 
 def _standing(study: Study, selection: pd.DataFrame) -> str:
-    """Return a sentence on how many contexts are sure, equal and open."""
+    """Return a sentence on how many contexts are sure, equal and open, or on the answer to the question."""
     states = (SURE, EQUAL, OPEN, NO_FEASIBLE)
     number = {name: int((selection["state"] == name).sum()) for name in states}
     n, zone = sum(number.values()), zone_in_words(study)
     after = f"After {count(study.n_replications, 'replication')}"
+    if study.problem.question.name != BEST.name:
+        found = study.answer()
+        lost = with_unit(f"{found.expected_loss:.2g}", found.value_unit)
+        right = f"right with probability {chance(found.p_right)}, expected loss {lost}"
+        return f"{after} the answer is {found.state}: {right}."
     if len(selection) == 1:
         state = next((name for name, some in number.items() if some), "without an answer")
         if state == NO_FEASIBLE:
@@ -346,5 +345,4 @@ def _places_aside(study: Study) -> dict[int, list[int]]:
 
 def _listed(where: Sequence[str], *, most: int = _MOST_LISTED) -> str:
     """Return contexts one after the other, the first ones of many."""
-    between = "; " if any(", " in each for each in where) else ", "
-    return between.join(where[:most]) + (" and others" if len(where) > most else "")
+    return _between(where).join(where[:most]) + (" and others" if len(where) > most else "")

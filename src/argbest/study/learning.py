@@ -17,6 +17,7 @@ from argbest.core import schedule
 from argbest.core.arrays import AnyArray, Array, BoolArray
 from argbest.core.belief import Belief, shares_noise, take_in
 from argbest.core.decision import Decision
+from argbest.core.focused_outcomes import belief_about
 from argbest.core.outcomes import ONE, Basis, of_each_sum, sums_of
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -214,7 +215,7 @@ class LearningOfOtherSums:
             else:
                 params.append(known.learned.params[place])
                 beliefs.append(sums[place])
-        together = self.setting.basis.belief(beliefs)
+        together = belief_about(self.setting.basis, beliefs)
         return known._replace(learned=step.Learned.of_one(tuple(params), together))
 
 

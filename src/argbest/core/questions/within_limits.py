@@ -22,6 +22,7 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.decision import leading
+from argbest.core.focused_outcomes import not_drawn
 from argbest.core.limits import BestWithinLimits, about_limits
 from argbest.core.outcomes import kept_probability
 from argbest.core.question import Contrasts, Question
@@ -48,6 +49,7 @@ class WithLimits:
     inner: Question  # put to the contexts
     best_within: BestWithinLimits  # says prices; tables of contexts show its answer
     penalty: Array | None = None  # [..., alternative, context]: what it costs to break a limit
+    unknown: BoolArray | None = None  # pairs of which draws say nothing: they count as breaking one
 
     name: ClassVar[str] = "within limits"
     only_the_best_matter: ClassVar[bool] = False
@@ -61,19 +63,24 @@ class WithLimits:
         """Return the question with the prices that follow from what is known now.
 
         Pairs that are ``ruled_out`` [..., alternative, context], which a belief takes to break a limit, cost
-        so much that they are chosen only where nothing else is left.
+        so much that they are chosen only where nothing else is left. So do pairs of very large tables of
+        which draws say nothing (`not_drawn`).
         """
         several = about_limits(belief)
         prices = self.best_within.prices(several.mean, kept_probability(several))[..., None, :]
         penalty = np.broadcast_to(prices, several.mean.shape)
+        unknown = not_drawn(belief)
+        if unknown is not None:
+            ruled_out = unknown if ruled_out is None else unknown | ruled_out
         if ruled_out is not None:
             far = _FAR * max(float(prices.max()), float(np.ptp(several.mean)))
             penalty = np.where(ruled_out & ~ruled_out.all(axis=-2, keepdims=True), far, penalty)
-        return replace(self, penalty=penalty)
+        return replace(self, penalty=penalty, unknown=unknown)
 
     def tables(self, outcomes: Array) -> Array:
         """Return the rewards that the inner question sees, [..., alternative, context]."""
         goal, kept = outcomes[..., 0, :, :], np.all(outcomes[..., 1:, :, :] >= 0, axis=-3)
+        kept = kept if self.unknown is None else kept & ~self.unknown
         if offers(self.inner, CountsOnlyKept):
             return self.inner.among_kept(goal, kept)
         penalty = self.penalty

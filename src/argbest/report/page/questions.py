@@ -104,13 +104,8 @@ def _figures(answer: Answer) -> list[list[str]]:
 def _said(answer: Answer, *, ahead: bool) -> list[str]:
     """Return the sentences that no figure, picture or curve says."""
     said = [_sentence(each) for each in answer.details()]
-    if ahead and answer.state == OPEN:
-        more = answer.halving
-        said.append(
-            _sentence(str(more))
-            if more is not None
-            else "How many more replications would halve the expected loss is left out: it takes long to say."
-        )
+    if ahead and answer.state == OPEN and answer.halving is not None:
+        said.append(_sentence(str(answer.halving)))
     return said
 
 

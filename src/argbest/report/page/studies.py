@@ -27,7 +27,7 @@ from argbest.report.page.questions import questions
 from argbest.report.page.slider import slider
 from argbest.report.question_words import asked
 from argbest.report.sketch import sketch
-from argbest.report.wording import answer, choices, count, in_the_running, names, set_aside, short
+from argbest.report.wording import answer, choices, count, in_the_running, names, set_aside
 from argbest.study.study import Study
 
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
@@ -109,7 +109,7 @@ def _units(problem: Problem) -> Plain:
 
 def _axis(problem: Problem, axis: Axis, shown: IntArray | None = None) -> Plain:
     """Return the names of all entries, or of those shown, and the order in which to read them."""
-    side, said, brief = curves.side(axis, problem.unit), names(axis), short(axis)
+    side, said, brief = curves.side(axis, problem.unit), names(axis), curves.row_labels(axis)
     some = list(range(len(axis))) if shown is None else shown.tolist()
     return {
         "title": side.title,
@@ -117,6 +117,7 @@ def _axis(problem: Problem, axis: Axis, shown: IntArray | None = None) -> Plain:
         "names": [said[i] for i in some],
         "word": word(axis),
         "short": [brief[i] for i in some],
+        "several": len(axis.columns) > 1 and not axis.named,  # columns that name an entry together
         "order": [i for i in np.argsort(side.rank[some], kind="stable").tolist() if side.rank[some[i]] >= 0],
         "total": len(side.order),
     }
@@ -304,5 +305,8 @@ def hyperparameters(study: Study) -> Plain | None:
         columns = list(held.values())
         slopes = [f"{said[j]} from {columns[j][a]} to {columns[j][b]}" for j, a, b in learned["ends"]]
         names, numbers = ["intercept", *slopes], problem.sign * learned["coefficients"]
-    rows = [[label, *row] for label, row in zip(short(problem.alternatives), numbers.tolist(), strict=True)]
+    rows = [
+        [label, *row]
+        for label, row in zip(curves.row_labels(problem.alternatives), numbers.tolist(), strict=True)
+    ]
     return {"columns": ["alternative", *names], "rows": values(rows)}

@@ -127,26 +127,9 @@
     const { decisions, certainty, model, how } = argbest.parts;
     const made = [argbest.answer(data, () => {}), decisions(data)];
     if (data.slider) made.push(argbest.slider(data));
-    made.push(certainty(data), course(data), states(data), model(data), how(data));
+    made.push(certainty(data), course(data), model(data), how(data));
     parts = made;
     arrange();
-  }
-
-  function states(data) {
-    const place = element("p", { id: "states" });
-    document.getElementById("certainty-title").after(place);
-    const update = (next) => {
-      const { level, delta } = next.certainty,
-        at = next.decisions.columns.indexOf("state"),
-        number_of = (state) => next.decisions.rows.filter((row) => row[at] === state).length;
-      place.textContent =
-        `Of ${count(next.decisions.rows.length, "context")} ${number_of("sure")} sure (P(best) at least ` +
-        `${level}), ${number_of("equal")} equal (within ${number(delta)}${next.unit ? ` ${next.unit}` : ""} of the best with that ` +
-        `probability), ${number_of("open")} open` +
-        (next.limits.length ? `, ${number_of("no feasible alternative")} surely without a feasible alternative.` : ".");
-    };
-    update(data);
-    return update;
   }
 
   function course(data) {

@@ -5,7 +5,8 @@
   const { element, number, rounded, probability, show } = argbest.text;
   const { titled } = argbest.sections;
   const STEPS = 1000, // of a slider
-    MOST = 8; // alternatives in the table
+    MOST = 8, // alternatives in the table
+    DIGITS = 7; // of a number that fits into its box
 
   argbest.explorer = function (host, data) {
     const kit = data.prediction,
@@ -19,7 +20,8 @@
       ? "Listed are the simulated contexts and many others; between them the page interpolates."
       : "Listed are the simulated contexts; the controls move to the nearest of them.";
     const listed = element("p", { className: "remark" }, remark);
-    host.append(controls, verdict, element("div", { className: "explored" }, lines, element("div", {}, bars, listed)));
+    const explored = element("div", { className: "explored" }, lines, element("div", {}, bars, listed));
+    host.append(controls, verdict, explored);
     const fields = kit.coordinates.map((coordinate, j) =>
       field(coordinate, j, (value) => {
         context[j] = value;
@@ -28,8 +30,10 @@
       }),
     );
     const chosen = simulated();
+    // Contexts known by a name alone: their list is all there is to choose from.
+    const byName = kit.coordinates.length === 1 && !varies(kit.coordinates[0]);
     controls.append(
-      element("label", { className: "choice" }, "A simulated context ", chosen),
+      ...(byName ? [] : [element("label", { className: "choice" }, "A simulated context ", chosen)]),
       ...fields.map((each) => each.node),
     );
     fields.forEach((each, j) => each.set(context[j]));
@@ -82,7 +86,8 @@
         ...(found.selected !== null ? choice(found, labels) : found.none === undefined ? unanswered() : none(found)),
       );
       rank(found);
-      profile.draw(found.context, found);
+      lines.hidden = !profile.draw(found.context, found);
+      explored.classList.toggle("alone", lines.hidden);
       argbest.current = found;
     }
 
@@ -158,8 +163,11 @@
 
   /** A control for one coordinate: slider and box for a number, a list for anything else. */
   function field(coordinate, j, onchange) {
-    const varies = coordinate.kind === "number" && coordinate.high > coordinate.low;
-    return varies ? slider(coordinate, j, onchange) : list(coordinate, onchange);
+    return varies(coordinate) ? slider(coordinate, j, onchange) : list(coordinate, onchange);
+  }
+
+  function varies({ kind, low, high }) {
+    return kind === "number" && high > low;
   }
 
   function slider(coordinate, j, onchange) {
@@ -201,7 +209,7 @@
       node,
       set: (value) => {
         range.value = value;
-        box.value = value;
+        box.value = Number(Number(value).toPrecision(DIGITS)); // the context itself stays as it is
         valid(true);
       },
     };

@@ -3,7 +3,7 @@
   "use strict";
 
   const { element } = argbest.text;
-  const LINES = 8; // of the answer, before the others are folded
+  const LINES = 5; // of the answer, before the others are folded
   const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
   /** The picture, which comes as SVG; `pick(c)` hears of the context chosen. Returns what shows newer data. */

@@ -5,7 +5,8 @@
   const { element } = argbest.text;
   const { titled } = argbest.sections;
   const LOOKS = 32; // lines that look different
-  const INTERVAL = 1.96; // standard deviations: 95 %
+  const INTERVAL = 1.96, // standard deviations: 95 %
+    CLEAR = 8; // lines between which intervals and averages can be told apart
 
   /** The chart of posterior means across one coordinate, the others held where they are. */
   argbest.profile = function (host, data, predictor, pick) {
@@ -15,7 +16,7 @@
       .filter(
         (j) => kit.coordinates[j].kind === "number" && kit.coordinates[j].high > kit.coordinates[j].low,
       );
-    if (!numeric.length) return { draw() {} };
+    if (!numeric.length) return { draw: () => false };
     let along = numeric[0],
       shown = null,
       last = null,
@@ -38,7 +39,7 @@
     }
     const boxes = element("fieldset", { className: "boxes" }, element("legend", {}, "Alternatives drawn"));
     const picture = argbest.chart(host, {
-      height: 280,
+      height: 250,
       onpick: (x) => {
         const { low, high } = kit.coordinates[along];
         pick(along, Number(Math.min(Math.max(x, low), high).toPrecision(6)));
@@ -47,23 +48,25 @@
     const left = element("p", { className: "remark" }),
       looks = new Map(); // which colour and dash an alternative has, as long as it is drawn
     const numbers = element("details", {}, element("summary", {}, "The profiles as a table"));
-    const meaning =
-      "Lines: posterior means with 95 % intervals; points: averages ± 1.96 standard errors. Click to move the context.";
+    const meaning = element("p", { className: "remark" });
     const drawn = element("details", {}, element("summary", {}, "Which alternatives are drawn"), boxes, left);
-    host.append(element("p", { className: "remark" }, meaning), element("div", { className: "folds" }, drawn, numbers));
+    host.append(meaning, element("div", { className: "folds" }, drawn, numbers));
     numbers.ontoggle = () => tabulate();
 
+    /** Draw the chart, and return whether there is one: rows that share nothing have no line through them. */
     function draw(context, found) {
       last = [context, found];
       const others = JSON.stringify([along, context.filter((_, j) => j !== along)]);
       if (others === held) {
         picture.mark(context[along]);
-        return;
+        return lines.values.length > 1;
       }
       held = others;
       lines = across(context);
+      if (lines.values.length < 2) return false;
       choose(found);
       refresh();
+      return true;
     }
 
     /** Means and standard deviations of all alternatives where something is listed along the coordinate. */
@@ -116,7 +119,14 @@
     function refresh() {
       const [context] = last,
         kept = data.alternatives.order.filter((k) => shown.has(k));
+      const few = kept.length <= CLEAR;
       const ends = (k) => lines.centre.map((row, i) => predictor.interval(row[k], lines.sd[i][k], INTERVAL));
+      const bands = (k) => ({ low: ends(k).map(([low]) => low), high: ends(k).map(([, high]) => high) });
+      meaning.textContent =
+        (few
+          ? "Lines: posterior means with 95 % intervals; points: averages ± 1.96 standard errors."
+          : `Lines: posterior means. With ${CLEAR} alternatives or fewer there are intervals and averages, too.`) +
+        " Click to move the context.";
       picture.draw({
         title: `posterior mean of the alternatives across ${kit.coordinates[along].name}`,
         x: { label: titled(kit.coordinates[along].name, kit.coordinates[along].unit), values: lines.values },
@@ -126,10 +136,9 @@
           label: data.alternatives.short[k],
           index: looks.get(k),
           values: lines.mean.map((row) => row[k]),
-          low: ends(k).map(([low]) => low),
-          high: ends(k).map(([, high]) => high),
+          ...(few ? bands(k) : {}),
         })),
-        bars: kept.flatMap((k) => averages(k, context)),
+        bars: few ? kept.flatMap((k) => averages(k, context)) : [],
       });
       const rest = data.alternatives.order.length - kept.length;
       const words = rest ? `Left out: ${rest} of ${data.alternatives.order.length} alternatives; tick them to draw them.` : "";

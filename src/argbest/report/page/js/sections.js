@@ -29,6 +29,7 @@
             {},
             element("dt", {}, name),
             element("dd", { className: "figure" }, value),
+            " ",
             element("dd", {}, meaning),
           ),
         ),

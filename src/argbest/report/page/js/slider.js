@@ -148,8 +148,10 @@
       });
     }
 
-    const first = answers(found.limits[0].own);
-    const choices = argbest.table(host, {
+    const first = answers(found.limits[0].own),
+      changed = element("div", { hidden: true }); // at the study's own bound the decisions above say it
+    host.append(changed);
+    const choices = argbest.table(changed, {
       caption: "Choice per context at this bound",
       columns: [
         { name: contexts.title },
@@ -207,17 +209,17 @@
         bound = `${limit.sum} ${limit.sense} ${number(limit.stops[stop], 6)}`,
         all = answers(stop),
         open = all.filter(([c]) => !failed(c)),
-        changed = open.filter(([c, now]) => now.choice !== data.selected[c]).length,
+        others = open.filter(([c, now]) => now.choice !== data.selected[c]).length,
         empty = open.filter(([, now]) => now.choice < 0).length;
       value.textContent = bound;
       range.setAttribute("aria-valuetext", bound);
-      back.disabled = stop === limit.own;
+      back.disabled = changed.hidden = stop === limit.own;
       const where =
-        (changed ? `another choice in ${changed} of ${count(open.length, "context")}` : "the same choice everywhere") +
+        (others ? `another choice in ${others} of ${count(open.length, "context")}` : "the same choice everywhere") +
         (empty ? `; none is chosen in ${count(empty, "context")}` : "");
       said.textContent =
         stop === limit.own
-          ? `${bound}: the bound of the study, and its own answer.`
+          ? `${bound}: the bound of the study; its answer stands above.`
           : `${bound}: ${where}. From ${found.draws} listed draws: probabilities are right to about ` +
             `± ${number(1 / Math.sqrt(found.draws), 1)}.`;
       choices.replace(rows(all));

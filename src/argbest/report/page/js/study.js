@@ -40,7 +40,9 @@
     let names = "",
       shown = null,
       running = new Map(), // who is still in the running, by row
-      called = new Map(); // what the context of each row is called
+      called = new Map(), // what the context of each row is called
+      brief = new Map(); // what is selected, by its values alone
+    const briefly = (row, plain) => brief.get(row) ?? plain;
 
     /** Rows in the order of reading, open ones first, and those last that have no answer. */
     function rows(next) {
@@ -48,6 +50,7 @@
         place = (row) => (FIRST.includes(row[at]) ? FIRST.indexOf(row[at]) : -1);
       running = new Map(next.decisions.rows.map((row, c) => [row, next.running[c]]));
       called = new Map(next.decisions.rows.map((row, c) => [row, next.contexts.names[c]]));
+      brief = new Map(next.decisions.rows.map((row, c) => [row, next.alternatives.short[next.selected[c]]]));
       const found = next.contexts.order.map((c) => next.decisions.rows[c]);
       return found.map((row, i) => [place(row), i, row]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map((each) => each[2]);
     }
@@ -80,7 +83,11 @@
       const titles = {
         ...TITLES,
         context: titled(next.contexts.word, next.units.context),
-        selected: next.alternatives.word === "alternative" ? "selected" : `selected ${next.alternatives.word}`,
+        selected: next.alternatives.several
+          ? next.alternatives.title.replace("alternative", "selected")
+          : next.alternatives.word === "alternative"
+            ? "selected"
+            : `selected ${next.alternatives.word}`,
       };
       const limited = next.limits.length > 0,
         help = limited ? { ...HELP, ...LIMITED_HELP } : HELP;
@@ -90,6 +97,7 @@
         `with that probability; open: neither${limited ? `; no feasible alternative: surely none keeps the limits` : ""}`;
       const columns = columnsOf(next.decisions, { p_best: "probability", p_feasible: "probability" }, next.units).map((column) => ({
         ...column,
+        text: column.name === "selected" && next.alternatives.several ? briefly : undefined,
         title: titles[column.name] || column.title,
         unit: units[column.name],
         help: column.name === "state" ? meaning : help[column.name],
@@ -101,8 +109,8 @@
         ...views(columns),
         rows: rows(next),
         file: "decisions.csv",
-        filter: true,
-        keep: { label: "only what is equal or open", test: unsure },
+        filter: next.decisions.rows.length > 1,
+        keep: next.decisions.rows.length > 1 ? { label: "only what is equal or open", test: unsure } : null,
         mark: (row) => (row[at] === "open" ? "undecided" : ""),
       });
     }
@@ -127,9 +135,8 @@
   function certainty(data) {
     const host = section("certainty", "How sure is it?");
     const place = element("div"),
-      alone = element("p", { id: "guaranteed" });
-    const folds = element("div", { className: "folds" });
-    host.append(place, alone, folds);
+      folds = element("div", { className: "folds" });
+    host.append(place, folds);
     const tables = [
       folded(
         folds,
@@ -164,12 +171,10 @@
         },
         { id: "allocation", data },
       ),
-      folded(folds, "What the data alone guarantee", guarantee, { id: "guarantee", data }),
+      folded(folds, "What the data guarantee without a model", guarantee, { id: "guarantee", data }),
     ];
     const update = (next) => {
       figures(place, next);
-      alone.textContent = `Without a model: ${next.guarantee.sentence}`;
-      document.getElementById("guarantee").hidden = !next.guarantee.certified && !next.guarantee.notes.length;
       tables.forEach((each) => each(next));
     };
     update(data);
@@ -179,21 +184,17 @@
   function figures(place, data) {
     const sure = data.certainty;
     place.replaceChildren();
-    const loss = ["Expected loss", amount(rounded(sure.eoc, sure.delta / 10), data), "weighted over contexts"];
+    const loss = ["Expected loss", amount(rounded(sure.eoc, sure.delta / 10), data)];
     if (!sure.draws) {
       // One context: on average, in the worst and everywhere at once are the same.
-      cards(place, [["Right", probability(sure.pcs_e), "probability that the selection is best"], loss]);
+      cards(place, [["Right", probability(sure.pcs_e), "probability that the selection is best"], [...loss, "on average"]]);
       return;
     }
     cards(place, [
-      ["Right on average", probability(sure.pcs_e), "PCS_E, weighted over contexts"],
-      ["Right in the worst", probability(sure.pcs_m), "PCS_M, of all contexts"],
-      [
-        "Right everywhere",
-        `${probability(sure.p_all)} ± ${number(sure.p_all_se, 2)}`,
-        `at once; ± one standard error of ${count(sure.draws, "draw")}`,
-      ],
-      loss,
+      ["Right on average", probability(sure.pcs_e), "PCS_E"],
+      ["Right in the worst", probability(sure.pcs_m), "PCS_M"],
+      ["Right everywhere", probability(sure.p_all), `± ${number(sure.p_all_se, 2)}`],
+      [...loss, "on average"],
     ]);
   }
 
@@ -210,7 +211,7 @@
     host.append(place);
     const update = (next) => {
       const found = next.guarantee;
-      place.replaceChildren(...found.notes.map((note) => element("p", {}, note)));
+      place.replaceChildren(...[found.sentence, ...found.notes].map((words) => element("p", {}, words)));
       if (!found.certified) return;
       argbest.table(place, {
         caption: `Lower bounds of the lead of the selected alternative, whatever the model believes${next.unit ? `; in ${next.unit}` : ""}`,
@@ -227,9 +228,20 @@
   function model(data) {
     const host = section("model", "The model"),
       verdict = element("p", { id: "verdict" }),
-      found = element("ul"),
       folds = element("div", { className: "folds" });
-    host.append(verdict, found, folds);
+    host.append(verdict, folds);
+    const found = folded(
+      folds,
+      "What the model found",
+      (part, now) => {
+        const list = element("ul"),
+          update = (next) => list.replaceChildren(...next.model.sentences.map((each) => element("li", {}, each)));
+        part.append(list);
+        update(now);
+        return update;
+      },
+      { id: "model-words", data },
+    );
     const numbers = folded(
       folds,
       "The model in numbers",
@@ -262,7 +274,7 @@
     const update = (next) => {
       verdict.textContent = next.check.verdict;
       verdict.classList.toggle("alarm", next.check.fits === false);
-      found.replaceChildren(...next.model.sentences.map((each) => element("li", {}, each)));
+      found(next);
       numbers(next);
     };
     update(data);

@@ -10,7 +10,7 @@ DESCRIPTION = fmpy.read_model_description(ROOM)
 
 
 def simulate(alternative, context, seed):
-    """Return the cost of a day: energy, discomfort, and the price of the heater."""
+    """Return the cost of a day, for energy and the heater, and the discomfort of being cold."""
     outside = random.Random(seed).gauss(context["outside"], 1)
     given = {"power": alternative["power"], "outside": outside}
     day = fmpy.simulate_fmu(
@@ -21,4 +21,5 @@ def simulate(alternative, context, seed):
         output_interval=1,
         output=["energy", "discomfort"],
     )
-    return float(day["energy"][-1] + day["discomfort"][-1] + alternative["power"])
+    cost = float(day["energy"][-1] + alternative["power"])
+    return {"cost": cost, "discomfort": float(day["discomfort"][-1])}

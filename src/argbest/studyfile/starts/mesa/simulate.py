@@ -20,10 +20,11 @@ class Person(mesa.Agent):
 
 
 def simulate(alternative, context, seed):
-    """Return the cost: 1 for a vaccination, 3 for an illness."""
+    """Return the cost, 1 for a vaccination and 3 for an illness, and how many fall ill."""
     town = mesa.Model(rng=seed)
     town.contagion, doses = context["contagion"], alternative["vaccinated"]
     people = [Person(town, vaccinated=i < doses, ill=i >= 195) for i in range(200)]
     for _ in range(60):
         town.agents.shuffle_do("step")
-    return doses + 3 * sum(person.immune for person in people[doses:])
+    ill = sum(person.immune for person in people[doses:])
+    return {"cost": doses + 3 * ill, "ill": ill}

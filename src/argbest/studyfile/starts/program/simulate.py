@@ -32,4 +32,5 @@ if __name__ == "__main__":
     parser.add_argument("--rate", type=float, required=True)
     parser.add_argument("--seed", type=int, required=True)
     given = parser.parse_args()
+    # Several responses are printed by name, or as a JSON object: print("cost=98.5 lost=0.02")
     print(simulate({"servers": given.servers}, {"rate": given.rate}, given.seed))

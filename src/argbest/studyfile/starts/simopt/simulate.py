@@ -12,4 +12,5 @@ def simulate(alternative, context, seed):
     streams = range(model.n_rngs)  # SimOpt numbers them: stream, substream, subsubstream
     model.before_replicate([MRG32k3a(s_ss_sss_index=[i, seed // 2**16, seed % 2**16]) for i in streams])
     responses, _gradients = model.replicate()
+    # For several responses return a dict of numbers, such as these `responses`.
     return responses["avg_sojourn_time"] + 0.1 * alternative["mu"] ** 2

@@ -28,4 +28,5 @@ def simulate(alternative, context, seed):
         Path(folder, "routes.xml").write_text(f"<routes>{''.join(flows)}</routes>")
         files = {"net-file": "net.xml", "route-files": "routes.xml", "statistic-output": "out.xml"}
         run(folder, "sumo", files | {"seed": seed, "duration-log.statistics": "true"})
+        # For several responses return a dict of numbers: {"lost": ..., "stops": ...}.
         return float(ET.parse(Path(folder, "out.xml")).find("vehicleTripStatistics").get("timeLoss"))
