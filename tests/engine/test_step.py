@@ -54,17 +54,18 @@ def named(study: Study) -> IntArray:
     """Return what a study names with its estimates for known; with limits by the first of its own draws."""
     if not study.problem.limits:
         view = study.view()
-        return np.asarray(view.question.choice(view.belief))
+        return np.asarray(view.question.choice(view.inference.fitted))
     return by_draws(study).choice
 
 
 def by_draws(study: Study) -> Certificate:
     """Return the certificate of a study with limits by as many of its draws as an experiment makes."""
     view = study.view()
-    assert isinstance(view.belief, Outcomes)
-    shape = (loop._DRAWS, view.belief.layers, *study.problem.shape)
+    belief = view.inference.fitted
+    assert isinstance(belief, Outcomes)
+    shape = (loop._DRAWS, belief.layers, *study.problem.shape)
     normals = streams.generator(study.seed, streams.Purpose.CERTIFICATE).standard_normal(shape)
-    return Certificate(view.belief, study.problem.weights, normals, question=view.question)
+    return Certificate(belief, study.problem.weights, normals, question=view.question)
 
 
 def every_problem() -> Iterator[Any]:

@@ -86,7 +86,7 @@ def test_fewer_than_two_observations_of_a_pair_are_refused(count: int, pair: tup
     tally = ragged(np.random.default_rng(3))
     tally.count[pair] = count
     message = (
-        rf"alternative {pair[0]} and context {pair[1]} \(by position\) has {count} obs.*initial=2 or more"
+        rf"alternative {pair[0]} and context {pair[1]} \(by position\) has {count} replication.*initial=2 or more"
     )
     with pytest.raises(InputError, match=message):
         MODEL.fit(tally, SETTING)

@@ -133,7 +133,8 @@ def test_the_next_step_always_names_a_command(tmp_path: Path) -> None:
     unsure = told(Problem(["a", "b"], [1.0, 2.0]), np.zeros((2, 2)), model="independent", spread=3.0)
     sentence, command = next_step(unsure)
     worst = unsure.selection()["p_best"].min()
-    assert sentence.startswith(f"P {worst:.3f} at context ")
+    assert sentence.startswith("Least sure: context ")
+    assert f"P(best) {worst:.3f}" in sentence
     assert command == "study.ask(20)"  # nothing simulates here
 
 

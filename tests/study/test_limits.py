@@ -142,8 +142,9 @@ def test_the_certificate_is_what_joint_draws_say_of_the_named(told: Study) -> No
     """The oracle counts draws of the belief one by one."""
     view = told.view()
     certificate = view.certificate(integrate=False)
-    draws = np.concatenate([view.belief.draw(some) for some in view.inference.normals(1)])
-    prices = view.question.settled(view.belief).prices  # type: ignore[attr-defined]
+    belief = view.inference.fitted
+    draws = np.concatenate([belief.draw(some) for some in view.inference.normals(1)])
+    prices = view.question.settled(belief).prices  # type: ignore[attr-defined]
     for c in range(len(LOADS)):
         losses = np.zeros(len(PLANS) + 1)
         right = np.zeros(len(PLANS) + 1)

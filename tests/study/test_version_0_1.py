@@ -41,7 +41,7 @@ def test_a_model_that_is_gone_has_a_successor_that_learns_from_all_observations(
     study = opened(database, name)
     assert isinstance(study.model, AdditiveGP)
     assert (study.n_replications, study.refit_every) == (21, 10)
-    belief = study._belief()
+    belief = study.certificate(integrate=False).belief
     fit = study.model.fit(study._tally, study.problem.setting)
     expected = study.model.posterior(study._tally, study.problem.setting, fit)
     np.testing.assert_allclose(belief.mean, expected.mean, rtol=1e-12)

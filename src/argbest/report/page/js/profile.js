@@ -58,8 +58,9 @@
       last = [context, found];
       const others = JSON.stringify([along, context.filter((_, j) => j !== along)]);
       if (others === held) {
+        if (lines.values.length < 2) return false;
         picture.mark(context[along]);
-        return lines.values.length > 1;
+        return true;
       }
       held = others;
       lines = across(context);
