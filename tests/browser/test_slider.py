@@ -68,7 +68,7 @@ def test_at_another_bound_it_is_what_the_listed_draws_say(
     page, found = open_page(written), room.slider(study.view())
     assert found is not None
     shape, limits = (found["draws"], 3, 3), found["limits"]
-    draws = np.stack([read(found["goal"], shape), *(read(each["slack"], shape) for each in limits)], axis=1)
+    draws = np.stack([read(found["goal"], shape), *(read(each, shape) for each in found["slacks"])], axis=1)
     bar = page.locator("#bound")
     page.locator("#bounds summary").click()
     for moved, limit in enumerate(limits):
