@@ -55,18 +55,18 @@ def questions(study: Study, *, ahead: bool) -> Plain:
     return {
         "own": own,
         "left_out": left_out,
-        "pareto": _to_type(senses) if senses and not known else "",
+        "pareto": _to_type(senses) if senses and not known else None,
         "answers": [*answers, _front(study)] if known and not left_out else answers,
     }
 
 
-def _to_type(senses: Mapping[str, set[str]]) -> str:
+def _to_type(senses: Mapping[str, set[str]]) -> list[str]:
     """Return how to ask what no other alternative beats, where a sense would have to be guessed."""
     goals = ",".join(f"{min(each, default='min')} {quoted(name)}" for name, each in senses.items())
-    return (
-        "To see which alternatives no other one beats in every response, say of each whether it is to be "
-        f'small or large, as in study.answer("pareto:{goals}").'
-    )
+    return [
+        "To see which alternatives no other one beats in every response, say which are to be small or large:",
+        f"study.answer({f'pareto:{goals}'!r})",
+    ]
 
 
 def _front(study: Study) -> Plain:

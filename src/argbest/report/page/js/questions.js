@@ -89,8 +89,8 @@
       asks.hidden = chosen === found.own; // that one stands under the title
       left.textContent = found.left_out;
       left.hidden = !found.left_out;
-      pareto.textContent = found.pareto;
-      pareto.hidden = !found.pareto;
+      pareto.hidden = found.pareto === null;
+      if (found.pareto) pareto.replaceChildren(`${found.pareto[0]} `, element("code", {}, found.pareto[1]));
       usual.hidden = more.hidden = chosen !== first;
       other.hidden = chosen === first;
       if (chosen === first) more.replaceChildren(...tailoring(answer.tailoring));
