@@ -183,7 +183,7 @@ def test_a_limit_that_is_tried_shows_what_the_study_answers_with_it(
                 assert float(row[3].strip("<>")) == pytest.approx(options.feasible[k, c], abs=0.13)
             assert options.loss[k, c] <= options.loss[:, c].min() + 0.13 * float(np.max(options.loss))
             names.add(row[1])
-    assert len(names) > 2  # else the bounds would not matter
+    assert len(names) > 1  # else the bounds would not matter
     assert page.heard == []
 
 
