@@ -14,7 +14,7 @@ from argbest.report.page import write_report
 Open = Callable[..., Any]
 # Pixels of the whole page before it was shortened, on a wide screen and on a phone. Fonts differ from machine
 # to machine, and so do pages by some per cent.
-BEFORE = {
+BEFORE: dict[str, tuple[Callable[[], Study], int, int]] = {
     "line": (line, 6090, 7778),
     "mixed": (mixed, 7997, 9869),
     "limits": (clinic, 6188, 8737),
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::argbest.errors.DataNotice")
 
 @pytest.mark.parametrize("name", BEFORE)
 def test_the_page_of_a_study_is_a_third_as_long_as_it_was(open_page: Open, tmp_path: Path, name: str) -> None:
-    make: Callable[[], Study]
     make, wide, phone = BEFORE[name]
     page = open_page(write_report(make(), tmp_path / "report.html"), width=WIDE)
     high = "document.documentElement.scrollHeight"

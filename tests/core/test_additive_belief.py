@@ -165,7 +165,10 @@ def test_covariances_of_sums_are_those_of_their_cells(
         np.testing.assert_allclose(several.reshape(5, -1), cells[:, 0] - cells[:, 1], rtol=1e-7, atol=1e-9)
 
 
-def test_many_updates_equal_one_recomputation() -> None:
+@pytest.mark.parametrize("every", [256, 0])
+def test_many_updates_equal_one_recomputation(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 300 rows, of which the table has taken in all but the last few: the way of larger tables too."""
+    monkeypatch.setattr(additive_belief, "_EVERY", every)
     rng = np.random.default_rng(4)
     one = case(rng)
     theta = random_theta(rng, one.prior())
@@ -180,8 +183,12 @@ def test_many_updates_equal_one_recomputation() -> None:
     np.testing.assert_allclose(whole(belief), whole(again), rtol=1e-7, atol=1e-9)
 
 
-def test_a_belief_is_a_value_whatever_grows_out_of_it() -> None:
-    """Beliefs share their rows; none may see what another has added."""
+@pytest.mark.parametrize("many_rows", [128, 16])
+def test_a_belief_is_a_value_whatever_grows_out_of_it(
+    many_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beliefs share their rows, and tables that take some of them in; none may see what another has added."""
+    monkeypatch.setattr(additive_belief, "_MANY_ROWS", many_rows)
     rng = np.random.default_rng(5)
     first, _ = random_belief(5)
     before = whole(first), first.mean.copy()

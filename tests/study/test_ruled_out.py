@@ -95,12 +95,9 @@ def test_all_answers_are_those_of_the_problem_without_the_alternative(model: str
     past, other_past = (each.history(4)[["replications", "pcs_e", "pcs_m", "eoc"]] for each in (ours, theirs))
     np.testing.assert_allclose(past, other_past, rtol=0, atol=0.1)
     contexts = [{"rate": r} for r in ((1.0, 2.0) if model == "independent" else (1.0, 1.3, 9.0))]
-    fitted, averaged = (
-        [each.predict(contexts, integrate=integrate)[numbers] for each in (ours, theirs)]
-        for integrate in (False, True)
-    )
-    np.testing.assert_allclose(*fitted, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(*averaged, rtol=0, atol=0.05)
+    for integrate, close in ((False, 1e-10), (True, 0.05)):
+        tables = [each.predict(contexts, integrate=integrate)[numbers] for each in (ours, theirs)]
+        np.testing.assert_allclose(tables[0], tables[1], rtol=0, atol=close)
     np.testing.assert_allclose(
         ours.predict_proba(contexts).iloc[:, :2], theirs.predict_proba(contexts), atol=0.05
     )

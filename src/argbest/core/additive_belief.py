@@ -43,6 +43,7 @@ from argbest.core.whole_tables import (
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 DRAWN_JOINTLY = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
+_MANY_ROWS = 128  # later rows after which the shared results take them in
 _EVERY = 256  # cells of a table so small that a decision asks for most of its covariances, several times
 
 
@@ -280,7 +281,23 @@ class AdditiveBelief(CorrelatedAlternatives):
         """Return the belief with more rows [..., row, alternative, context], and what else changes."""
         var = np.maximum(self.var - np.einsum("...rkc,...rkc->...kc", rows, rows), 0.0)
         stack, n_rows = self.stack.add(self.n_rows, rows), self.n_rows + rows.shape[-3]
-        return replace(self, var=var, stack=stack, n_rows=n_rows, before=self._first, **changes)
+        return replace(self, var=var, stack=stack, n_rows=n_rows, before=self._for_later, **changes)
+
+    @cached_property
+    def _for_later(self) -> SharedResults:
+        """The shared results of later beliefs; of a small table about all rows so far, once these are many.
+
+        A decision looks at every later row, and at the table once.
+        """
+        first = self._first
+        if self.n_rows - first.n_rows < _MANY_ROWS:
+            return first
+        table, begin = self._table
+        if table is None:
+            return first
+        now = SharedResults(self.n_rows)
+        now.table = table if begin == self.n_rows else table - _gram(self.rows[begin:])
+        return now
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z over the cells, study by study; cells too far from the best stay at their means."""

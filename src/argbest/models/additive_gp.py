@@ -60,6 +60,7 @@ FIRST_STEPS = 25  # of every start; only the best goes on
 _NUMBERS, _FEWEST_POINTS = (2**18, 2**22), (8, 4)
 _DISTANCES = 64  # distances between contexts that take as long as one of those numbers
 _VANISHED = 1e-3  # the scale below which a part's distances mean nothing
+_SIDE_BY_SIDE = 128  # pairs of studies whose beliefs are held in the same arrays
 _ROUNDS = 2  # of a first fit: each goes on from the one before, with the noise that follows from it
 
 
@@ -265,10 +266,14 @@ class AdditiveGP:
         return additive_conditioning.conditioned(prior, _data(wide, params, tally), known)
 
     def kinds(self, tally: Tally, setting: Setting, params: AdditiveGPParams) -> IntArray:
-        """Return [...] whether alternatives share noise; `ALONE` where only the foremost are followed."""
+        """Return [...] whether alternatives share noise; `ALONE` where only the foremost are followed.
+
+        Studies of more than a few pairs are alone, too: one by itself keeps a table of its covariances.
+        """
         names, found = setting.alternatives is None, shares_noise(params.correlation, tally.shape)
         for study in np.ndindex(found.shape):
-            if too_large(tally.count[study], names=names):
+            count = tally.count[study]
+            if count.size > _SIDE_BY_SIDE or too_large(count, names=names):
                 found[study] = ALONE
         return found
 
