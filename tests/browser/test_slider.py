@@ -190,12 +190,12 @@ def test_a_limit_that_is_tried_shows_what_the_study_answers_with_it(
 def test_newer_data_keep_the_bound_that_the_reader_tries(open_page: Open, page_of_free: Path) -> None:
     page = open_page(page_of_free)
     page.evaluate(
-        "document.getElementById('bounds').remove(); window.renew = argbest.slider(argbest.payload)"
+        "document.getElementById('bounds').remove(); window.renew = argbest.slider(argbest.payload); 0"
     )
     for stop in ("3", str(page.locator("#bound").get_attribute("max"))):
         page.locator("#bound").fill(stop)
         value = page.locator("#bound-value").inner_text()
-        page.evaluate("renew(argbest.payload)")
+        page.evaluate("renew(argbest.payload); 0")
         assert page.locator("#bound").input_value() == stop
         assert page.locator("#bound-value").inner_text() == value
 

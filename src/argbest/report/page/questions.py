@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from argbest.answers.answering import EACH, RULE, Answer
-from argbest.answers.pareto import ParetoAnswer
+from argbest.answers.pareto import of_study as pareto_of
 from argbest.core.goals import quoted
-from argbest.core.pareto import senses_of
+from argbest.core.pareto import Pareto, senses_of
 from argbest.core.states import OPEN
 from argbest.jsonable import rounded, table
 from argbest.questions import title
@@ -71,7 +71,7 @@ def _to_type(senses: Mapping[str, set[str]]) -> list[str]:
 
 def _front(study: Study) -> Plain:
     """Return which alternatives no other one beats; nothing is lost by naming several."""
-    answer: ParetoAnswer = study.answer("pareto")
+    answer = pareto_of(study.view(), Pareto())
     meaning = f"probability that exactly these are non-dominated, on average: {answer.state}"
     return {
         "name": answer.question,
