@@ -42,6 +42,7 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "line": line,
     "mixed": mixed,
     "limits": clinic,
+    "no limits": lambda: clinic(limits=()),
     "population": people,
     "failures": hostile,
 }
@@ -70,6 +71,18 @@ def test_axe_objects_to_no_answer_to_another_question(
     for label in ("overall", "top 3", "most probable best", "rule"):
         page.get_by_role("radio", name=label, exact=True).check()
         assert objections(page) == []
+    page.context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_axe_objects_neither_to_what_is_non_dominated_nor_to_a_limit_that_is_tried(
+    open_page: Open, tmp_path: Path, width: int, scheme: str
+) -> None:
+    known = clinic(goal="min cost + 0.1 * wait", limits=())
+    page = open_page(write_report(known, tmp_path / "report.html"), width=width, color_scheme=scheme)
+    page.get_by_role("radio", name="non-dominated", exact=True).check()
+    page.locator("#bound").fill("5")
+    assert objections(unfolded(page)) == []
     page.context.close()
 
 

@@ -68,7 +68,7 @@ def test_at_another_bound_it_is_what_the_listed_draws_say(
     page, found = open_page(written), room.slider(study.view())
     assert found is not None
     shape, limits = (found["draws"], 3, 3), found["limits"]
-    draws = np.stack([read(found["goal"], shape), *(read(each["slack"], shape) for each in limits)], axis=1)
+    draws = np.stack([read(found["goal"], shape), *(read(each, shape) for each in found["slacks"])], axis=1)
     bar = page.locator("#bound")
     page.locator("#bounds summary").click()
     for moved, limit in enumerate(limits):
@@ -130,9 +130,105 @@ def test_keys_move_it_and_a_button_brings_it_back(open_page: Open, written: Path
     assert page.heard == []
 
 
+@pytest.fixture(scope="module")
+def free() -> Study:
+    """The study without limits."""
+    return clinic(limits=())
+
+
+@pytest.fixture(scope="module")
+def page_of_free(free: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(free, tmp_path_factory.mktemp("free") / "report.html")
+
+
+def test_without_limits_one_may_be_tried_and_is_off_at_first(open_page: Open, page_of_free: Path) -> None:
+    page = open_page(page_of_free)
+    bar, said = page.locator("#bound"), page.locator("#bound-said")
+    assert page.locator("#bounds h2").inner_text() == "If there were a limit"
+    assert page.locator("#bound-value").inner_text() == "no limit"
+    assert said.inner_text() == "No limit: this is the study; its answer stands above."
+    assert not page.locator("#bounds details").is_visible()
+    bar.focus()
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#bound-value").inner_text().startswith("wait <= ")
+    assert page.locator("#bounds details").is_visible()
+    page.locator("#which-limit").select_option(label="wait at least")
+    assert page.locator("#bound-value").inner_text() == "no limit"
+    bar.focus()
+    page.keyboard.press("End")
+    assert page.locator("#bound-value").inner_text().startswith("wait >= ")
+    page.get_by_role("button", name="No limit", exact=True).click()
+    assert bar.get_attribute("aria-valuetext") == "no limit"
+    assert page.heard == []
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_limit_that_is_tried_shows_what_the_study_answers_with_it(
+    open_page: Open, page_of_free: Path, free: Study, place: int
+) -> None:
+    """Probabilities of 256 draws are within 0.13 of the right ones: four standard errors."""
+    page, found = open_page(page_of_free), room.slider(free.view())
+    assert found is not None
+    limit, names = found["limits"][place], set()
+    page.locator("#which-limit").select_option(str(place))
+    for stop in (8, len(limit["stops"]) // 2, len(limit["stops"]) - 8):
+        page.locator("#bound").fill(str(stop))
+        asked = free.answer(limits=[f"wait {limit['sense']} {limit['stops'][stop]}"])
+        options = asked.view.certificate(0.0).options
+        assert options is not None
+        for c, row in enumerate(chosen(page)):
+            k = PLANS.index(row[1]) if row[1] in PLANS else NONE
+            assert float(row[2].strip("<>")) == pytest.approx(options.right[k, c], abs=0.13)
+            if k != NONE:
+                assert float(row[3].strip("<>")) == pytest.approx(options.feasible[k, c], abs=0.13)
+            assert options.loss[k, c] <= options.loss[:, c].min() + 0.13 * float(np.max(options.loss))
+            names.add(row[1])
+    assert len(names) > 1  # else the bounds would not matter
+    assert page.heard == []
+
+
+def test_newer_data_keep_the_bound_that_the_reader_tries(open_page: Open, page_of_free: Path) -> None:
+    page = open_page(page_of_free)
+    page.evaluate(
+        "document.getElementById('bounds').remove(); window.renew = argbest.slider(argbest.payload); 0"
+    )
+    for stop in ("3", str(page.locator("#bound").get_attribute("max"))):
+        page.locator("#bound").fill(stop)
+        value = page.locator("#bound-value").inner_text()
+        page.evaluate("renew(argbest.payload); 0")
+        assert page.locator("#bound").input_value() == stop
+        assert page.locator("#bound-value").inner_text() == value
+
+
+def test_where_senses_are_unknown_the_page_says_what_to_type(open_page: Open, page_of_free: Path) -> None:
+    page = open_page(page_of_free)
+    assert page.get_by_role("radio", name="non-dominated").count() == 0
+    assert page.locator("#pareto code").inner_text() == "study.answer('pareto:min cost,min wait')"
+
+
+def test_where_senses_are_known_what_is_non_dominated_is_a_question(
+    open_page: Open, tmp_path: Path, study: Study
+) -> None:
+    page = open_page(write_report(clinic(limits=["wait <= 5"]), tmp_path / "known.html"))
+    assert not page.locator("#pareto").is_visible()
+    page.get_by_role("radio", name="non-dominated", exact=True).check()
+    asks = "Which alternative is non-dominated by min cost and min wait, for each context?"
+    assert page.locator("#asks").inner_text() == asks
+    answer = study.answer("pareto:min cost,min wait")
+    assert page.locator("#choices .chosen").inner_text() == answer.headline
+    assert page.locator("#choices .drawn:visible").count() == 3
+    page.locator("#choices summary", has_text="The answer as a table").click()
+    shown = page.locator("#choices .scroll:visible tbody tr")
+    assert shown.count() == 9
+    assert page.heard == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_narrow_screen(open_page: Open, written: Path, scheme: str) -> None:
-    page = open_page(written, width=360, color_scheme=scheme)
+@pytest.mark.parametrize("path", ["written", "page_of_free"])
+def test_it_fits_a_narrow_screen(
+    open_page: Open, request: pytest.FixtureRequest, path: str, scheme: str
+) -> None:
+    page = open_page(request.getfixturevalue(path), width=360, color_scheme=scheme)
     page.locator("#bound").fill("2")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     unnamed = "(all) => all.filter((each) => !each.labels.length).length"

@@ -78,6 +78,72 @@ def test_of_too_many_pairs_other_questions_are_left_out_and_that_is_said(
     assert "for more than 10 pairs their answers take long" in found["left_out"]
 
 
+def several(**wanted: Any) -> Study:
+    """A study of three plans at two loads, whose simulator returns a cost and a delay."""
+    options = {"responses": ["cost", "delay"], "goal": "min cost", "name": "several"} | wanted
+    problem = Problem([1, 2, 3], [1, 2], **options)
+    study = Study(problem, initial=1, policy="equal", model="gp", common_random_numbers=False)
+    noise = np.random.default_rng(4).normal(size=(4, 2, 3, 2))
+    for trial in study.ask(6):
+        k, c = trial.pair
+        cost, delay = noise[:, 0, k, c] + k, noise[:, 1, k, c] + 2 * c - k
+        study.tell(trial, {problem.responses[0]: cost.tolist(), problem.responses[1]: delay.tolist()})
+    return study
+
+
+@pytest.mark.parametrize(
+    ("wanted", "goals"),
+    [
+        ({"goal": "min cost + 2 * delay"}, "min cost and min delay"),
+        ({"goal": "min cost - 2 * delay"}, "min cost and max delay"),
+        ({"limits": ["delay <= 1"]}, "min cost and min delay"),
+        ({"limits": ["delay >= 1"]}, "min cost and max delay"),
+    ],
+)
+def test_where_senses_are_known_a_page_shows_what_is_non_dominated(
+    wanted: dict[str, Any], goals: str
+) -> None:
+    study = several(**wanted)
+    found = questions.questions(study, ahead=False)
+    shown, answer = found["answers"][-1], study.answer("pareto")
+    assert found["pareto"] is None
+    assert shown["label"] == "non-dominated"
+    assert shown["headline"] == answer.headline
+    assert shown["asks"] == f"Which alternative is non-dominated by {goals}, for each context?"
+    assert shown["figures"][0][:2] == ["P(right)", chance(answer.p_right)]
+    place = shown["table"]["columns"].index("p_non_dominated")
+    told_there = [row[place] for row in shown["table"]["rows"]]
+    assert told_there == pytest.approx(answer.table["p_non_dominated"].tolist(), rel=1e-5)
+    assert all(each.startswith("<svg") for each in shown["pictures"])
+    json.dumps(shown, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "command"),
+    [
+        ({}, "study.answer('pareto:min cost,min delay')"),
+        ({"goal": "max delay"}, "study.answer('pareto:min cost,max delay')"),
+        ({"limits": ["delay <= 4", "delay >= -4"]}, "study.answer('pareto:min cost,max delay')"),
+        (
+            {"goal": "min c", "responses": ["c", "it's late"]},
+            'study.answer("pareto:min c,min `it\'s late`")',
+        ),
+    ],
+)
+def test_where_a_sense_would_be_guessed_a_page_says_what_to_type(
+    wanted: dict[str, Any], command: str
+) -> None:
+    study = several(**wanted)
+    found = questions.questions(study, ahead=False)
+    assert "pareto" not in [each["name"] for each in found["answers"]]
+    assert found["pareto"][1] == command
+    assert eval(command, {"study": study}).form == "non-dominated per context"  # noqa: S307 (what readers type)
+
+
+def test_of_one_response_a_page_says_nothing_of_the_non_dominated(shown: dict[str, Any]) -> None:
+    assert shown["pareto"] is None
+
+
 def test_with_limits_a_page_says_what_a_broken_one_costs() -> None:
     def clinic(plan: int, load: int, seed: int) -> dict[str, float]:
         noise = np.random.default_rng(seed).standard_normal(2)
@@ -86,5 +152,5 @@ def test_with_limits_a_page_says_what_a_broken_one_costs() -> None:
     problem = Problem([1, 2], [1, 2], clinic, goal="min cost", limits=["delay <= 0.5"], price=3.0)
     found = questions.questions(Study(problem, seed=1).run(20), ahead=False)
     said = {each["name"]: " ".join(each["said"]) for each in found["answers"]}
-    assert list(said) == list(questions.USUAL)
+    assert list(said) == [*questions.USUAL, "pareto"]
     assert "a broken limit counts as a loss of its price, 3." in said["overall"]

@@ -120,8 +120,8 @@ def non_dominated(outcomes: Array, ruled_out: BoolArray | None = None) -> BoolAr
     return stays
 
 
-def _goals_of_study(aim: Goal, limits: Iterable[Limit], responses: tuple[str, ...]) -> tuple[Goal, ...]:
-    """Return a goal for every response, from the signs that the goal and the limits of the study give it."""
+def senses_of(aim: Goal, limits: Iterable[Limit], responses: tuple[str, ...]) -> dict[str, set[str]]:
+    """Return "max", "min", both or none by response, from the signs in the goal and the limits of a study."""
     senses: dict[str, set[str]] = {name: set() for name in responses}
     for total, upwards in [
         (aim.sum, aim.sense == "max"),
@@ -129,6 +129,12 @@ def _goals_of_study(aim: Goal, limits: Iterable[Limit], responses: tuple[str, ..
     ]:
         for name, factor in () if total is None else total.terms:
             senses[name].add("max" if (factor > 0) == upwards else "min")
+    return senses
+
+
+def _goals_of_study(aim: Goal, limits: Iterable[Limit], responses: tuple[str, ...]) -> tuple[Goal, ...]:
+    """Return a goal for every response, with the only sense that the study gives it."""
+    senses = senses_of(aim, limits, responses)
     for name, found in senses.items():
         if len(found) != 1:
             what = "do not say" if not found else "disagree on"

@@ -134,12 +134,11 @@ def sketch_front(answer: Answer) -> list[str]:
     if sum(str(name).startswith("mean.") for name in answer.table) != 2:
         return []
     shown, goals, n = panels(answer)
-    made = [_sketched(panel, goals, last=i == len(shown) - 1) for i, panel in enumerate(shown)]
-    left = f"<p>{len(shown)} of {n:,} contexts are drawn.</p>" if len(shown) < n else ""
-    return [*made, left] if left else made
+    note = f"{len(shown)} of {n:,} contexts are drawn" if len(shown) < n else ""
+    return [_sketched(panel, goals, note, last=i == len(shown) - 1) for i, panel in enumerate(shown)]
 
 
-def _sketched(panel: Panel, goals: list[str], *, last: bool) -> str:
+def _sketched(panel: Panel, goals: list[str], note: str, *, last: bool) -> str:
     left, right, top = 62.0, draw.WIDTH - 90.0, 22.0
     bottom = top + _HIGH
     ends = [_range(panel.low[i], panel.high[i]) for i in (0, 1)]
@@ -173,6 +172,7 @@ def _sketched(panel: Panel, goals: list[str], *, last: bool) -> str:
         [
             draw.Key(_mark(6, -4, front=True), 12, _FRONT),
             draw.Key(_mark(6, -4, front=False), 12, _DOMINATED),
+            *([draw.Key("", 0, note)] if note else []),
         ]
         if last
         else []

@@ -32,6 +32,14 @@ def asked(problem: Problem, question: object = None) -> Words:
     return [(text, name) for text, name in (*said, ("?", False)) if text]
 
 
+def asked_pareto(problem: Problem, goals: str) -> Words:
+    """Return "Which servers are non-dominated by min cost and min wait, for each rate?" in parts."""
+    it = _Parts(problem)
+    verb = " is" if it.ending else " are"
+    by = [(f"{verb} non-dominated by ", False), (goals, True)]
+    return [("Which ", False), (it.alternatives, True), *by, *it.where(f", {it.each}"), ("?", False)]
+
+
 def plain(words: Words) -> str:
     """Return the question as text."""
     return "".join(text for text, _ in words)

@@ -1,8 +1,12 @@
 """The answers to other questions as a page shows them: words, figures, pictures and tables, all made here."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from argbest.answers.answering import EACH, RULE, Answer
+from argbest.answers.pareto import of_study as pareto_of
+from argbest.core.goals import quoted
+from argbest.core.pareto import Pareto, senses_of
 from argbest.core.states import OPEN
 from argbest.jsonable import rounded, table
 from argbest.questions import title
@@ -10,7 +14,7 @@ from argbest.report import answer_sketches
 from argbest.report.curves import MOST_PAIRS
 from argbest.report.page.document import Plain
 from argbest.report.question_words import asked as asked_in_words
-from argbest.report.question_words import plain
+from argbest.report.question_words import asked_pareto, plain
 from argbest.study.study import Study
 from argbest.texts import chance, number, with_unit
 
@@ -45,10 +49,41 @@ def questions(study: Study, *, ahead: bool) -> Plain:
             "ask one: argbest answer STORAGE --question overall; in Python the study has `answer`."
         )  # fmt: skip
     asked = [problem.question if name == own else name for name in names]
+    answers = [_shown(study, each, ahead=ahead) for each in asked]
+    senses = senses_of(problem.aim, problem.limits, problem.responses) if len(problem.responses) > 1 else {}
+    known = senses and all(len(each) == 1 for each in senses.values())
     return {
         "own": own,
         "left_out": left_out,
-        "answers": [_shown(study, each, ahead=ahead) for each in asked],
+        "pareto": _to_type(senses) if senses and not known else None,
+        "answers": [*answers, _front(study)] if known and not left_out else answers,
+    }
+
+
+def _to_type(senses: Mapping[str, set[str]]) -> list[str]:
+    """Return how to ask what no other alternative beats, where a sense would have to be guessed."""
+    goals = ",".join(f"{min(each, default='min')} {quoted(name)}" for name, each in senses.items())
+    return [
+        "To see which alternatives no other one beats in every response, say which are to be small or large:",
+        f"study.answer({f'pareto:{goals}'!r})",
+    ]
+
+
+def _front(study: Study) -> Plain:
+    """Return which alternatives no other one beats; nothing is lost by naming several."""
+    answer = pareto_of(study.view(), Pareto())
+    meaning = f"probability that exactly these are non-dominated, on average: {answer.state}"
+    return {
+        "name": answer.question,
+        "label": "non-dominated",
+        "asks": plain(asked_pareto(study.problem, answer.goals_in_words)),
+        "headline": answer.headline,
+        "lines": [],
+        "figures": [["P(right)", chance(answer.p_right), meaning]],
+        "said": _said(answer, ahead=False),
+        "pictures": answer_sketches.sketches(answer),
+        "tailoring": None,
+        **_rows(answer.table),
     }
 
 
@@ -57,7 +92,7 @@ def _shown(study: Study, asked: object, *, ahead: bool) -> Plain:
     answer = study.answer(asked)
     alternatives, per_context = study.problem.alternatives, answer.form == EACH
     found = answer.tailoring if study.problem.contexts.active.sum() > 1 else None
-    rows = (answer.table if answer.form == RULE else answer.frame()).head(_ROWS)
+    listed = answer.table if answer.form == RULE else answer.frame()
     curve = "" if found is None else answer_sketches.tailoring_sketch(found, alternatives)
     return {
         "name": answer.question,
@@ -71,9 +106,15 @@ def _shown(study: Study, asked: object, *, ahead: bool) -> Plain:
         "tailoring": (
             None if found is None else {"sentence": _sentence(found.said(answer.unit)), "curve": curve}
         ),
-        "table": None if per_context else table(rows.apply(_brief)),
-        "rows": "" if len(rows) == len(answer.table) else f"The first {_ROWS} of {len(answer.table):,} rows.",
+        **({"table": None, "rows": ""} if per_context else _rows(listed)),
     }
+
+
+def _rows(frame: "pd.DataFrame") -> Plain:
+    """Return the first rows of a table, and how many there are."""
+    rows = frame.head(_ROWS)
+    said = "" if len(rows) == len(frame) else f"The first {_ROWS} of {len(frame):,} rows."
+    return {"table": table(rows.apply(_brief)), "rows": said}
 
 
 def _brief(column: "pd.Series[Any]") -> Any:

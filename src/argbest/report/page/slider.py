@@ -1,17 +1,19 @@
 """What a reader needs to move the bound of a limit: joint draws of the goal and of all slacks, in few bytes.
 
 At the bounds of the study the page shows what it shows elsewhere. At another bound it works the choice out
-anew, as `argbest.core.limits` does, from the draws listed here and the prices of that bound.
+anew, as `argbest.core.limits` does, from the draws listed here and the prices of that bound. A study without
+limits is its own where no limit counts.
 """
 
 import base64
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from argbest.core.arrays import Array, ndtr
-from argbest.core.belief import SeveralOutcomes, with_mean
-from argbest.core.goals import Limit
+from argbest.core.belief import Belief, SeveralOutcomes, with_mean
+from argbest.core.goals import Limit, Sum
 from argbest.core.limits import BestWithinLimits, about_limits
 from argbest.core.outcomes import standardised
 from argbest.jsonable import rounded, values
@@ -27,80 +29,122 @@ _LEVELS = 2**16 - 1
 
 
 def slider(view: View) -> Plain | None:
-    """Return the listed draws, and where the bound of every limit may be moved; None without limits."""
+    """Return the listed draws, and where the bound of every limit may be moved; None with one response.
+
+    Without limits every response but the goal may get one, at most or at least; first there is none.
+    """
     problem = view.problem
-    if not problem.limits:
+    tried = () if problem.limits else _to_be_tried(view)
+    limits = problem.limits or tried
+    if not limits:
         return None
-    size = problem.n_alternatives * problem.n_contexts * (1 + len(problem.limits))
+    size = problem.n_alternatives * problem.n_contexts * (1 + len(limits))
     n = min(MOST_DRAWS, MOST_NUMBERS // size)
     if n < FEWEST_DRAWS:
+        what, example = ("try limits", f"{limits[0].sum} <= BOUND") if tried else ("move a bound", limits[0])
         return {
-            "left_out": f"To move a bound in this page is left out: {problem.n_alternatives:,} alternatives "
+            "left_out": f"To {what} in this page is left out: {problem.n_alternatives:,} alternatives "
             f"in {problem.n_contexts:,} contexts are too many to list draws of. Ask for another bound: "
-            f'argbest answer STORAGE --limit "{problem.limits[0]}".'
+            f'argbest answer STORAGE --limit "{example}".',
+            "tried": bool(tried),
         }
-    certificate = view.certificate(0.0)
+    joint = view.asking(limits=tried) if tried else view
+    certificate = joint.certificate(0.0)
     draws = certificate.of_draws(lambda some: some)
     draws = draws[np.linspace(0, len(draws) - 1, min(n, len(draws))).round().astype(int)]
     goal, *slacks = np.moveaxis(draws, 1, 0)  # [draw, alternative, context] each
     out, belief = view.ruled_out, about_limits(certificate.belief)
-    feasible = None if certificate.options is None else certificate.options.feasible[:-1]
+    feasible = None if tried or certificate.options is None else certificate.options.feasible[:-1]
+    senses = [("<=", ">=") if tried else (limit.sense,) for limit in limits]
     return {
         "left_out": "",
+        "tried": bool(tried),
         "draws": len(draws),
         "out": None if out is None else out.tolist(),
         "feasible": values(feasible),
         "goal": listed(goal),
+        "slacks": [listed(slack) for slack in slacks],
         "limits": [
-            _moved(view, belief, i, limit, slack)
-            for i, (limit, slack) in enumerate(zip(problem.limits, slacks, strict=True))
+            _moved(joint, belief, i, slacks[i], sense, tried=bool(tried))
+            for i, each in enumerate(senses)
+            for sense in each
         ],
     }
 
 
-def _moved(view: View, belief: SeveralOutcomes, place: int, limit: Limit, slack: Array) -> Plain:
-    """Return the stops of one limit, what breaking limits costs at each, and the draws of its slack."""
-    side = 1.0 if limit.sense == "<=" else -1.0  # a larger bound: more slack, or less
+def _to_be_tried(view: View) -> tuple[Limit, ...]:
+    """Return a limit for every response that is not the goal by itself; none of a single response.
+
+    Their bounds mean nothing: they are moved before anything is said of them.
+    """
+    problem = view.problem
+    others = [name for i, name in enumerate(problem.responses) if i != problem.goal_response]
+    return tuple(Limit(Sum(((name, 1.0),)), "<=", 0.0) for name in others)
+
+
+def _moved(
+    view: View, belief: SeveralOutcomes, place: int, slack: Array, sense: str, *, tried: bool
+) -> Plain:
+    """Return the stops of one limit and, at each, its shift and what breaking limits costs.
+
+    A pair keeps the limit in a draw of its slack if sign · slack + shift is 0 or more. ``tried``: the study
+    has no such limit, none of the others counts while it is moved, and at its own stop, None, nor does it.
+    """
+    limit = view.problem.limits[place]
     kept = np.ones(slack.shape[1:], bool) if view.ruled_out is None else ~view.ruled_out
     response = view.problem.responses.index(limit.sum.names[0]) if len(limit.sum.terms) == 1 else None
     rate = response is not None and limit.sum.terms[0][1] == 1.0 and view.is_rate(response)
-    found = stops(limit.bound - side * slack[:, kept], limit.bound, rate=rate)
+    drawn = limit.bound - _side(limit.sense) * slack[:, kept]
+    found = stops(drawn, None if tried else limit.bound, rate=rate)
+    sign = 1.0 if sense == limit.sense else -1.0
+    shifts = [_side(sense) * (stop - limit.bound) for stop in found]
+    others = [] if tried else [each for i, each in enumerate(belief.slacks) if i != place]
+    own = with_mean(belief.slacks[place], sign * belief.slacks[place].mean)
+    question = BestWithinLimits(view.problem.price)
+    prices = [
+        question.prices(belief.mean, _kept([*others, with_mean(own, own.mean + shift)])) for shift in shifts
+    ]
+    at = {"stops": found, "shift": shifts, "prices": values(rounded(np.array(prices)))}
+    if tried:
+        loosest = len(found) if sense == "<=" else 0
+        at = {name: [*each[:loosest], None, *each[loosest:]] for name, each in at.items()}
     return {
-        "text": str(limit),
+        "text": f"{limit.sum} at {'most' if sense == '<=' else 'least'}" if tried else str(limit),
         "sum": str(limit.sum),
-        "sense": limit.sense,
-        "stops": found,
-        "own": found.index(limit.bound),
-        "shift": [side * (stop - limit.bound) for stop in found],
-        "prices": values(
-            rounded(np.array([_prices(view, belief, place, side * (s - limit.bound)) for s in found]))
-        ),
-        "slack": listed(slack),
+        "sense": sense,
+        "own": at["stops"].index(None if tried else limit.bound),
+        "slack": place,
+        "sign": sign,
+        **at,
     }
 
 
-def _prices(view: View, belief: SeveralOutcomes, place: int, shift: float) -> Array:
-    """Return what it costs to break a limit if that of one place had so much more slack, [context]."""
-    kept = np.ones_like(belief.mean)
-    for i, slack in enumerate(belief.slacks):
-        moved = with_mean(slack, slack.mean + shift) if i == place else slack
-        kept = kept * ndtr(standardised(moved))
-    return BestWithinLimits(view.problem.price).prices(belief.mean, kept)
+def _side(sense: str) -> float:
+    """Return whether a larger bound leaves more slack, 1, or less, -1."""
+    return 1.0 if sense == "<=" else -1.0
 
 
-def stops(drawn: Array, bound: float, *, rate: bool) -> list[float]:
+def _kept(slacks: Iterable[Belief]) -> Array:
+    """Return the probability that all of some limits are kept, [alternative, context]."""
+    return np.asarray(np.prod([ndtr(standardised(slack)) for slack in slacks], axis=0))
+
+
+def stops(drawn: Array, bound: float | None, *, rate: bool) -> list[float]:
     """Return bounds that are worth looking at, as round numbers in their order; one is the study's own.
 
     They lie as close as the draws of what is limited do, so that each of them changes something.
     """
-    found = np.quantile(drawn, np.linspace(_TAIL, 1.0 - _TAIL, _STOPS)) if drawn.size else np.array([bound])
+    own = set() if bound is None else {bound}
+    if not drawn.size:
+        return sorted(own)
+    found = np.quantile(drawn, np.linspace(_TAIL, 1.0 - _TAIL, _STOPS))
     span = float(found[-1] - found[0])
     if span > 0:
         # Two digits of the usual distance of neighbours: hopeless alternatives would make the range useless.
         usual = float(np.median(np.diff(found))) or span / _STOPS
         found = np.round(found, -math.floor(math.log10(usual)))
     found = np.clip(found, 0.0, 1.0) if rate else found
-    return sorted({bound, *(float(each) + 0.0 for each in found)})
+    return sorted({*own, *(float(each) + 0.0 for each in found)})
 
 
 def listed(drawn: Array) -> Plain:

@@ -4,8 +4,9 @@
 
   const { element } = argbest.text;
   const { cards, columnsOf, folded } = argbest.sections;
-  const KINDS = { p_right: "probability", p_within: "probability", p_worst: "probability" };
+  const KINDS = { p_non_dominated: "probability", p_right: "probability", p_within: "probability", p_worst: "probability" };
   const TITLES = {
+    p_non_dominated: "P(non-dominated)",
     p_right: "P(right)",
     p_within: "P(within)",
     p_worst: "P(worst there)",
@@ -65,6 +66,7 @@
       more = element("div"),
       asks = element("p", { className: "remark", id: "asks" }),
       left = element("p", { className: "remark" }),
+      pareto = element("p", { className: "remark", id: "pareto" }),
       choices = element("fieldset", { className: "questions" }, element("legend", {}, "Question"));
     const first = data.questions.answers[0].name;
     let chosen = data.questions.own,
@@ -79,7 +81,7 @@
       choices.append(element("label", {}, input, ` ${label}`));
     }
     if (data.questions.answers.length > 1) host.append(choices);
-    host.append(asks, left, usual, more, other);
+    host.append(asks, left, usual, more, other, pareto);
 
     function update() {
       const answer = found.answers.find((each) => each.name === chosen);
@@ -87,6 +89,8 @@
       asks.hidden = chosen === found.own; // that one stands under the title
       left.textContent = found.left_out;
       left.hidden = !found.left_out;
+      pareto.hidden = found.pareto === null;
+      if (found.pareto) pareto.replaceChildren(`${found.pareto[0]} `, element("code", {}, found.pareto[1]));
       usual.hidden = more.hidden = chosen !== first;
       other.hidden = chosen === first;
       if (chosen === first) more.replaceChildren(...tailoring(answer.tailoring));

@@ -19,14 +19,16 @@
   }
 
   /**
-   * What the draws say of a context if one limit is moved: choice (-1: none), right, feasible (of all
+   * What the draws say of a context if one limit is moved (of those that are only tried no other counts): choice (-1: none), right, feasible (of all
    * alternatives), loss. As `argbest.core.limits`: an alternative that keeps all limits loses its distance to the
    * best that does, at most the price; one that does not loses the price, as saying "none" does where one keeps them.
    */
   function answerAt(found, read, context, moved, stop) {
     const n = found.goal.low.length,
-      { shift, prices } = found.limits[moved],
-      price = prices[stop][context],
+      price = found.limits[moved].prices[stop][context],
+      limits = found.limits
+        .map(({ slack, sign, shift, own }, i) => ({ slack: read.slacks[slack], sign, more: shift[i === moved ? stop : own] }))
+        .filter(({ more }) => more !== null),
       out = (k) => found.out !== null && found.out[k][context];
     const loss = new Array(n + 1).fill(0),
       right = new Array(n + 1).fill(0),
@@ -36,7 +38,7 @@
       let top = -Infinity;
       for (let k = 0; k < n; k++) {
         const kept =
-          !out(k) && read.slacks.every((slack, i) => slack(s, k, context) + (i === moved ? shift[stop] : 0) >= 0);
+          !out(k) && limits.every(({ slack, sign, more }) => sign * slack(s, k, context) + more >= 0);
         goals.push(kept ? read.goal(s, k, context) : null);
         if (kept) {
           feasible[k] += 1;
@@ -70,7 +72,7 @@
 
   /** The section of the slider; returns what shows newer data, at the bound that the reader has chosen. */
   argbest.slider = function (data) {
-    const host = section("bounds", "If a limit were another one", "", "Limits"),
+    const host = section("bounds", data.slider.tried ? "If there were a limit" : "If a limit were another one", "", "Limits"),
       place = element("div");
     host.append(place);
     let asked = fill(place, data, null);
@@ -89,12 +91,14 @@
       element(
         "p",
         { className: "remark" },
-        found.left_out || "Move the bound of a limit: the choices follow, from the same data. Nothing is simulated.",
+        found.left_out ||
+          (found.tried ? "Limit another response, and move the bound" : "Move the bound of a limit") +
+            ": the choices follow, from the same data. Nothing is simulated.",
       ),
     );
     if (found.left_out) return () => null;
     const { alternatives, contexts, decisions } = data,
-      read = { goal: reader(found.goal), slacks: found.limits.map((limit) => reader(limit.slack)) },
+      read = { goal: reader(found.goal), slacks: found.slacks.map(reader) },
       at = (name) => decisions.columns.indexOf(name),
       none = "no alternative keeps the limits",
       called = (k) => (k < 0 ? none : alternatives.short[k]),
@@ -103,7 +107,7 @@
 
     const range = element("input", { type: "range", id: "bound", min: 0, step: 1 }),
       value = element("output", { htmlFor: "bound", id: "bound-value" }),
-      back = element("button", { type: "button" }, "The study's own bound"),
+      back = element("button", { type: "button" }, found.tried ? "No limit" : "The study's own bound"),
       said = element("p", { id: "bound-said", attributes: { "aria-live": "polite" } }),
       title = element("label", { htmlFor: "bound" }),
       controls = element("div", { className: "controls bound" }, title, range, value, back);
@@ -114,7 +118,7 @@
         ...found.limits.map(({ text }, i) => element("option", { value: i }, text)),
       );
       which.onchange = () => choose(Number(which.value));
-      controls.prepend(element("label", {}, "Limit ", which));
+      controls.prepend(element("label", {}, found.tried ? "Keep " : "Limit ", which));
     }
     host.append(controls, said);
 
@@ -124,9 +128,9 @@
       return {
         choice: data.selected[c],
         right: row[at("p_best")],
-        kept: row[at("p_feasible")],
+        kept: found.tried ? null : row[at("p_feasible")],
         loss: row[at("expected_loss")],
-        feasible: found.feasible.map((each) => each[c]),
+        feasible: found.tried ? alternatives.labels.map(() => 1) : found.feasible.map((each) => each[c]),
       };
     }
 
@@ -168,7 +172,9 @@
           unit: (row) => units.get(row),
           help: "what choosing it costs on average: it may not be the best, or may break a limit",
         },
-        { name: "at the study's own bound", help: "what is chosen at the bounds of the study" },
+        found.tried
+          ? { name: "without a limit", help: "what the study chooses" }
+          : { name: "at the study's own bound", help: "what is chosen at the bounds of the study" },
       ],
       rows: rows(first),
       file: "at_this_bound.csv",
@@ -206,7 +212,8 @@
     function show() {
       const limit = found.limits[moved],
         stop = Number(range.value),
-        bound = `${limit.sum} ${limit.sense} ${number(limit.stops[stop], 6)}`,
+        bound =
+          limit.stops[stop] === null ? "no limit" : `${limit.sum} ${limit.sense} ${number(limit.stops[stop], 6)}`,
         all = answers(stop),
         open = all.filter(([c]) => !failed(c)),
         others = open.filter(([c, now]) => now.choice !== data.selected[c]).length,
@@ -214,12 +221,14 @@
       value.textContent = bound;
       range.setAttribute("aria-valuetext", bound);
       back.disabled = changed.hidden = stop === limit.own;
+      marked.hidden = limit.stops[stop] === null;
       const where =
         (others ? `another choice in ${others} of ${count(open.length, "context")}` : "the same choice everywhere") +
         (empty ? `; none is chosen in ${count(empty, "context")}` : "");
       said.textContent =
         stop === limit.own
-          ? `${bound}: the bound of the study; its answer stands above.`
+          ? (found.tried ? "No limit: this is the study" : `${bound}: the bound of the study`) +
+            "; its answer stands above."
           : `${bound}: ${where}. From ${found.draws} listed draws: probabilities are right to about ` +
             `± ${number(1 / Math.sqrt(found.draws), 1)}.`;
       choices.replace(rows(all));
@@ -243,7 +252,7 @@
     choose(before ? before.moved : 0);
     if (before) {
       const { stops } = found.limits[moved],
-        away = stops.map((stop) => Math.abs(stop - before.bound));
+        away = stops.map((stop) => (stop === null ? Infinity : Math.abs(stop - before.bound)));
       range.value = before.own ? found.limits[moved].own : away.indexOf(Math.min(...away));
       show();
     }
