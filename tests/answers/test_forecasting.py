@@ -96,12 +96,11 @@ def test_a_table_that_is_too_large_is_refused_in_words(monkeypatch: pytest.Monke
         study.forecast(0.99)
 
 
-@pytest.mark.parametrize(("limit", "value"), [("_QUICK_SIZE", 100), ("_UNASKED_SECONDS", -1.0)])
+@pytest.mark.parametrize(("limit", "value"), [("_QUICK_SIZE", 100), ("_MOST_WORK", 100)])
 def test_what_nobody_asked_for_by_name_is_left_out_where_it_takes_long(
     limit: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = begun()
-    monkeypatch.setattr(forecasting, "_UNASKED_SECONDS", 600.0)  # however busy the machine is
     assert forecasting.foreseen(study.view(), 0.99) is not None
     monkeypatch.setattr(forecasting, limit, value)
     assert forecasting.foreseen(study.view(), 0.99) is None

@@ -12,7 +12,7 @@ from argbest.core import schedule
 from argbest.core.arrays import IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
-from argbest.errors import TooFewDataError
+from argbest.errors import InputError, TooFewDataError
 from argbest.experiment.fingerprint import text
 from argbest.jsonable import rounded, table, value, values
 from argbest.problems.axis import Axis
@@ -43,6 +43,9 @@ def write_report(study: Study, path: str | Path, *, command: str = "") -> Path:
     ``command`` is what was typed to get it, where something was.
     """
     place = destination(path)
+    if not study.n_replications:
+        sentence, command = next_step(study)
+        raise InputError(f"{sentence} A report needs the value of at least one trial. Next: {command}")
     return write(payload(study, command=command, ahead=True), place)
 
 
