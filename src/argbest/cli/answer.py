@@ -65,10 +65,13 @@ def answer(
         raise InputError(
             f"cannot write {out.name!r}; ask one question, and give a name that ends in {', '.join(FORMATS)}."
         )
+    from argbest.report.next_steps import need_values
+
     if no_limits and limits:
         raise InputError("give --limit or --no-limits, not both.")
     kept = list(limits) if limits or no_limits else None
     study = load(storage, name)
+    need_values(study, "an answer")
     for each in asked or (None,):
         found = study.answer(each, goal=goal, limits=kept, price=price, delta=delta)
         if as_python:

@@ -12,7 +12,7 @@ from argbest.core import schedule
 from argbest.core.arrays import IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
-from argbest.errors import InputError, TooFewDataError
+from argbest.errors import TooFewDataError
 from argbest.experiment.fingerprint import text
 from argbest.jsonable import rounded, table, value, values
 from argbest.problems.axis import Axis
@@ -21,7 +21,7 @@ from argbest.problems.labels import word
 from argbest.problems.units import of_column
 from argbest.report import curves
 from argbest.report.curves import Excerpt
-from argbest.report.next_steps import next_step
+from argbest.report.next_steps import need_values, next_step
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.page.questions import questions
 from argbest.report.page.slider import slider
@@ -43,9 +43,7 @@ def write_report(study: Study, path: str | Path, *, command: str = "") -> Path:
     ``command`` is what was typed to get it, where something was.
     """
     place = destination(path)
-    if not study.n_replications:
-        sentence, command = next_step(study)
-        raise InputError(f"{sentence} A report needs the value of at least one trial. Next: {command}")
+    need_values(study, "a report")
     return write(payload(study, command=command, ahead=True), place)
 
 
