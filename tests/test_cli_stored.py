@@ -226,6 +226,11 @@ def test_status_shows_progress_certainty_workers_and_failures(
     assert empty.exit_code == 0, empty.output
     assert "replications: 0 of 8" in empty.stdout
     assert "nothing is known yet" in empty.stdout
+    assert f"next: argbest resume {place} --budget 8" in empty.stdout.replace("\n", " ")
+    for command in ("report", "answer"):
+        refused = call(command, place)
+        assert refused.exit_code == 2
+        assert f"Next: argbest resume {place} --budget 8" in refused.output
     call("worker", place, "--quiet")
     study = Study.load(place)
     study.fail(study.ask()[0], "no <licence> [bold]left[/bold]")

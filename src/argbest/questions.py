@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from argbest import named, options
+from argbest import named, options, plugins
 from argbest.core.abilities import offers
 from argbest.core.pareto import Pareto, refuse_pareto
 from argbest.core.question import BEST, Best, Question
@@ -24,7 +24,7 @@ from argbest.core.questions.one_for_all import (
 )
 from argbest.core.questions.rule import Rule
 from argbest.core.questions.top import Top
-from argbest.errors import InputError
+from argbest.errors import InputError, unknown_name
 
 __all__ = [
     "Best", "Contexts", "MostProbableBest", "OneForAll", "Overall", "Pareto", "Regret", "Rule", "Top",
@@ -53,6 +53,8 @@ def question(given: object) -> Any:
             raise InputError(f"question={given.__name__} is a class. Give an object, {given.__name__}().")
         return given
     name, chosen = options.parsed("question", given)
+    if not named.known("questions", name, QUESTIONS):
+        raise unknown_name("question", name, {*QUESTIONS, *plugins.found("questions"), Pareto.name})
     make = named.one("question", "questions", name, QUESTIONS, lambda made: made)
     return options.configured("question", name, make(), chosen)
 

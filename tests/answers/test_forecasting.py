@@ -1,5 +1,7 @@
 """Forecasts of how many replications it takes: identities, order, and against a study that went on."""
 
+import itertools
+import time
 from pathlib import Path
 
 import numpy as np
@@ -96,12 +98,11 @@ def test_a_table_that_is_too_large_is_refused_in_words(monkeypatch: pytest.Monke
         study.forecast(0.99)
 
 
-@pytest.mark.parametrize(("limit", "value"), [("_QUICK_SIZE", 100), ("_UNASKED_SECONDS", -1.0)])
+@pytest.mark.parametrize(("limit", "value"), [("_QUICK_SIZE", 100), ("_MOST_WORK", 100)])
 def test_what_nobody_asked_for_by_name_is_left_out_where_it_takes_long(
     limit: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = begun()
-    monkeypatch.setattr(forecasting, "_UNASKED_SECONDS", 600.0)  # however busy the machine is
     assert forecasting.foreseen(study.view(), 0.99) is not None
     monkeypatch.setattr(forecasting, limit, value)
     assert forecasting.foreseen(study.view(), 0.99) is None
@@ -141,3 +142,31 @@ def test_with_common_random_numbers_noise_in_common_is_foreseen_to_cancel(
     assert found.curve["median"].iloc[0] == pytest.approx(float(study.certificate().pcs_e))
     assert found.low < expected < found.high
     assert expected / 3 < found.replications < 3 * expected
+
+
+def test_whether_a_forecast_is_made_depends_on_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = begun()
+    expected = forecasting.foreseen(usual.view(), 0.95), usual.answer().halving
+    assert None not in expected
+    slow = begun()  # before the clock goes wrong: workers have one, too
+    hours = itertools.count(0, 3600)
+    for name in ("monotonic", "perf_counter", "process_time"):
+        monkeypatch.setattr(time, name, lambda: float(next(hours)))
+    found = forecasting.foreseen(slow.view(), 0.95), slow.answer().halving
+    assert [str(each) for each in found] == [str(each) for each in expected]
+
+
+def test_what_takes_long_is_left_out_by_its_size_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = begun().view()
+
+    def quick(question: str, paths: int, draws: int) -> bool:
+        return forecasting.is_quick(view, view.problem.put(question), paths=paths, draws=draws)
+
+    observed, size = int((view.tally.count > 0).sum()), view.tally.count.size
+    most = 20 * size * (observed + 0.5 * 64)  # by hand, for 20 paths with 64 draws
+    monkeypatch.setattr(forecasting, "_MOST_WORK", most)
+    assert quick("best", 20, 64)
+    assert not quick("best", 21, 64)
+    assert not quick("best", 20, 65)
+    assert not quick("worst-case", 20, 64)  # 64 more draws name its contrasts
+    assert not quick("rule", 20, 0)

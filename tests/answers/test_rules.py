@@ -15,7 +15,7 @@ from argbest.answers.rules import ChosenRule
 from argbest.core.belief import BlockBelief
 from argbest.core.questions.contexts import Column, Contexts
 from argbest.core.questions.rule import BestRule
-from argbest.core.questions.trees import Condition, Leaf, Split, _between
+from argbest.core.questions.trees import THRESHOLDS, Condition, Conditions, Leaf, Split, _between
 from argbest.errors import InputError
 from argbest.problems.axis import Axis
 
@@ -234,3 +234,34 @@ def test_contexts_without_any_answer_are_not_called_wrong() -> None:
         else:
             study.tell(trial, [float(trial.pair[0] == (trial.pair[1] == 2)), 0.1 + trial.pair[0]])
     assert not any("2.0" in each for each in study.answer("rule").wrong)
+
+
+def test_a_bare_number_is_said_with_the_name_of_its_column() -> None:
+    contexts = Axis.of("context", [{"rate": 1.0}, {"rate": 2.0}])
+    tree = Split(Condition("rate", below=1.5), Leaf(0), Leaf(1))
+    numbers = Axis.of("alternative", [{"servers": 2}, {"servers": 3}])
+    rule = ChosenRule(tree, numbers, contexts)
+    assert rule.sentences() == ["rate < 1.5: servers 2", "rate ≥ 1.5: servers 3"]
+    assert rule.frame()["alternative"].tolist() == [2, 3]
+    names = Axis.of("alternative", ["a", "b"])
+    assert ChosenRule(tree, names, contexts).sentences() == ["rate < 1.5: a", "rate ≥ 1.5: b"]
+
+
+@pytest.mark.parametrize("n", [30, 2000])
+def test_thresholds_of_many_values_have_few_digits_and_divide_them_evenly(n: int) -> None:
+    for values in (
+        np.random.default_rng(n).lognormal(3.0, 1.0, n),
+        1e6 + np.random.default_rng(n).random(n),
+        np.round(np.random.default_rng(n).exponential(2.0, n)),  # ties
+    ):
+        column = Column("age", tuple(values.tolist()), False)
+        found = Conditions.about(Contexts(np.full(n, 1 / n), (column,)))
+        shares = np.sort(found.holds.mean(axis=1))
+        wanted = np.arange(1, THRESHOLDS + 1) / (THRESHOLDS + 1)
+        if len(np.unique(values)) == n:
+            assert np.abs(shares - wanted).max() < 0.11 / (THRESHOLDS + 1) + 1 / n
+            if n == 2000 and values.max() < 1e6:
+                assert all(each.below == float(f"{each.below:.4g}") for each in found.each)
+        for each, holds in zip(found.each, found.holds, strict=True):
+            assert each.below is not None
+            assert holds.tolist() == (values < each.below).tolist()

@@ -295,6 +295,18 @@ def test_a_study_without_any_value_has_no_report() -> None:
         payload(study)
 
 
+def test_a_report_of_a_study_just_begun_names_the_next_step(tmp_path: Path) -> None:
+    study = Study(Problem(["a", "b"], [1.0, 2.0], lambda a, c, seed: c))
+    with pytest.raises(
+        InputError, match=r"Nothing is simulated yet; a report needs .* Next: study\.run\(\d+\)"
+    ):
+        study.report(tmp_path / "page.html")
+    asked = Study(Problem(["a", "b"], [1.0, 2.0]), storage=tmp_path / "asked.db")
+    with pytest.raises(InputError, match=r"Next: argbest ask \S+asked\.db -n \d+$"):
+        asked.report(tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
 @pytest.mark.parametrize("name", ["", "no/such/folder/report.html"])
 def test_a_page_needs_a_folder_that_exists(tmp_path: Path, name: str) -> None:
     study = Study(Problem(["a", "b"], [1.0, 2.0]))  # which has no report: the place is checked first

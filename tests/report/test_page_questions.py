@@ -62,10 +62,10 @@ def test_the_question_of_the_study_is_chosen_and_added_if_it_is_another() -> Non
 
 
 def test_with_one_context_only_questions_are_shown_that_differ() -> None:
-    study = told(Problem(list("abc"), ["only"], name="one"), np.array([[0.0], [1.0], [2.0]]))
-    found = questions.questions(study, ahead=False)
-    assert found is not None
-    assert [each["name"] for each in found["answers"]] == ["best", "top"]
+    for names, shown in (("abcd", ["best", "top"]), ("abc", ["best"])):  # three are no shortlist of three
+        problem = Problem(list(names), ["only"], name="one")
+        found = questions.questions(told(problem, np.arange(len(names))[:, None] * 1.0), ahead=False)
+        assert [each["name"] for each in found["answers"]] == shown
 
 
 def test_of_too_many_pairs_other_questions_are_left_out_and_that_is_said(

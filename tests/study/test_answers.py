@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import argbest
+from argbest.answers import tailoring
 from argbest.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -89,3 +90,28 @@ def test_policies_are_compared_by_the_loss_of_the_question() -> None:
     summary = argbest.experiment.run(spec).summary()
     assert np.all(summary["eoc"] >= 0)
     assert np.all(summary["certificate"].between(0, 1))
+
+
+def test_a_shortlist_of_all_alternatives_is_refused_before_anything_is_simulated() -> None:
+    def never(*_: object) -> float:
+        pytest.fail("simulated")
+
+    problem = argbest.Problem(list(range(8)), [0, 1], never)
+    for m in (8, 99):
+        said = f"'top:m={m}', which names {m} alternatives, and there are 8; .* at most 7: 'top:m=7'"
+        with pytest.raises(argbest.InputError, match=said):
+            argbest.Study(problem, question=f"top:m={m}").run(40)
+        with pytest.raises(argbest.InputError, match=said):
+            problem.put(f"top:m={m}")
+    assert problem.put("top:m=7") == argbest.questions.Top(7)
+
+
+def test_an_unknown_question_is_told_of_pareto_too() -> None:
+    with pytest.raises(argbest.InputError, match=r"overall, pareto, regret.*Did you mean 'pareto'\?"):
+        argbest.questions.question("paretto")
+
+
+def test_tailoring_says_how_much_each_number_of_alternatives_keeps() -> None:
+    draws = np.array([[[9.0, 0.0, 0.0], [0.0, 3.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 2.0]]])
+    said = str(tailoring.of_draws(draws, np.full(3, 1 / 3), 0, ("a", "b", "c", "d")))
+    assert said.endswith("over a everywhere; two alternatives keep 60 % of it, three 100 %")

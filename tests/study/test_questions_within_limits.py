@@ -36,11 +36,6 @@ def problem(**options: object) -> Problem:
     return Problem(PLANS, LOADS, clinic, **{**given, **options})  # type: ignore[arg-type]
 
 
-@pytest.fixture(autouse=True)
-def _no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("argbest.answers.halving._SECONDS", 600.0)
-
-
 @pytest.fixture(scope="module")
 def told() -> Study:
     return Study(problem(), seed=3, initial=3).run(60)

@@ -424,5 +424,6 @@ def sentence(view: "View") -> str:
     if not found.some.any():
         return ""
     claimed = found.some & (view.certificate().pcs >= LEVEL)
-    where = f"{int(claimed.sum())} of {len(claimed)} choices are not called sure: " if claimed.any() else ""
+    n = int(claimed.sum())
+    where = f"{n} of {len(claimed)} choices {'is' if n == 1 else 'are'} not called sure: " if n else ""
     return where + found.first(view) + "."

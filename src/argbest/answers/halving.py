@@ -4,7 +4,6 @@ The rest of the study is simulated many times over, as for a forecast (`argbest.
 path takes a joint draw for the truth, decides for this question, and looks at the expected loss on its way.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 _GROWTH_BETWEEN_LOOKS = 1.12  # numbers of replications at which the loss is looked at grow by this factor
 _PATHS = 60  # with a third of them the number was off by a factor of two in half of the cases looked at
 _DRAWS = 64  # per path and look
-_SECONDS = 5.0  # after which it is given up
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +55,9 @@ class Halving(Sentences):
 
 def of_study(view: "View", question: Question) -> Halving | None:
     """Return how many more replications halve the expected loss; None where it is 0, or that takes long."""
-    return _halving(view, view.problem.limiting(question)) if forecasting.is_quick(view) else None
+    draws = drawn.FOR_CHOICES if view.problem.limits else _DRAWS
+    quick = forecasting.is_quick(view, question, paths=_PATHS, draws=draws)
+    return _halving(view, view.problem.limiting(question)) if quick else None
 
 
 def _halving(view: "View", question: Question) -> Halving | None:
@@ -76,10 +76,8 @@ def _halving(view: "View", question: Question) -> Halving | None:
     if first <= 0:
         return None
     further, step, due = np.zeros(n, np.int64), 0, 1.0
-    seen, nothing, until = [(0.0, first)], np.zeros(tally.shape, np.int64), time.monotonic() + _SECONDS
+    seen, nothing = [(0.0, first)], np.zeros(tally.shape, np.int64)
     while further.min() < horizon:
-        if time.monotonic() > until:
-            return None
         draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
         batch = policy.propose(among_the_rest(belief, out), tally, nothing, shown, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])

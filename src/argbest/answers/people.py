@@ -211,7 +211,7 @@ def in_words(view: "View") -> list[str]:
 
 def lines(view: "View") -> list[tuple[str, str, str]]:
     """Return where, what is chosen there, and how surely: for each end of the rule, then for each group."""
-    ends = [(rules.where(path), str(label)) for path, label in _rule(view).choice.ends]
+    ends = [(rules.where(path), named) for path, named in _rule(view).choice.said_ends]
     return [
         *((where, what, "") for where, what in ends),
         *(

@@ -13,6 +13,7 @@ import pandas as pd
 from argbest.core.questions.trees import Condition, Leaf, Split, Tree, Value
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Item
+from argbest.problems.labels import Label, sort, word
 from argbest.table_files import to_csv
 from argbest.texts import Sentences
 
@@ -65,14 +66,22 @@ class ChosenRule(Sentences):
         return list(_conditions(self.tree))
 
     @property
-    def ends(self) -> list[tuple[tuple[tuple[Condition, bool], ...], object]]:
+    def ends(self) -> list[tuple[tuple[tuple[Condition, bool], ...], Label]]:
         """The conditions, each held or not, that lead to every end, and the label of its alternative."""
         labels = self.alternatives.labels
         return [(path, labels[leaf.alternative]) for path, leaf in _paths(self.tree)]
 
     def sentences(self) -> list[str]:
         """Return the rule in words, one sentence per end."""
-        return [f"{where(path)}: {label}" for path, label in self.ends]
+        return [f"{where(path)}: {named}" for path, named in self.said_ends]
+
+    @property
+    def said_ends(self) -> list[tuple[tuple[tuple[Condition, bool], ...], str]]:
+        """The same ends with what alternatives are called: "servers 2" where the label is a bare number."""
+        return [
+            (path, str(label) if sort(label) == "text" else f"{word(self.alternatives)} {label}")
+            for path, label in self.ends
+        ]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())

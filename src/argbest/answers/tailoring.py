@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _DRAWS = 512  # joint draws behind it: more would not change two digits
 _LONGEST_CURVE = 5  # alternatives of the curve
+_WORDS = {2: "two alternatives keep", 3: "three", 4: "four", 5: "five"}
 _NEARLY_ALL = 0.95  # of the value: so many alternatives are enough
 
 
@@ -44,7 +45,7 @@ class Tailoring(Sentences):
         """Return the value in words, with the unit of the rewards."""
         said = f"choosing per context gains {self.value.said(unit)} over {self.single} everywhere"
         shares = [
-            f"{n} keep {100 * share:.0f} %"
+            f"{_WORDS[n]} {100 * share:.0f} %{' of it' if n == 2 else ''}"
             for n, share in zip(self.curve["n_alternatives"], self.curve["share"], strict=True)
             if n > 1
         ]
@@ -54,7 +55,7 @@ class Tailoring(Sentences):
         until = 1 + next(
             (i for i, s in enumerate(self.curve["share"][1:]) if s >= _NEARLY_ALL), len(shares) - 1
         )
-        return f"{said}; of that, {', '.join(shares[:until])}"
+        return f"{said}; {', '.join(shares[:until])}"
 
 
 def of_study(view: "View") -> Tailoring:

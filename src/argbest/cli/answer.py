@@ -7,15 +7,13 @@ import click
 
 from argbest import files
 from argbest.cli.results import FORMATS, content
-from argbest.cli.stored import MOST_ROWS, load, of_stored_study
+from argbest.cli.stored import MOST_ROWS, load, of_stored_study, show_contexts
 from argbest.cli.terminal import note, say, show_json, show_source, table
 from argbest.errors import InputError
 from argbest.texts import chance, number
 
 if TYPE_CHECKING:
     from argbest.answers.answering import Answer
-
-_LEFT_OUT = ("gap_sd", "mean", "note")  # of the best per context: a terminal is narrow
 
 
 @click.command()
@@ -67,10 +65,13 @@ def answer(
         raise InputError(
             f"cannot write {out.name!r}; ask one question, and give a name that ends in {', '.join(FORMATS)}."
         )
+    from argbest.report.next_steps import need_values
+
     if no_limits and limits:
         raise InputError("give --limit or --no-limits, not both.")
     kept = list(limits) if limits or no_limits else None
     study = load(storage, name)
+    need_values(study, "an answer")
     for each in asked or (None,):
         found = study.answer(each, goal=goal, limits=kept, price=price, delta=delta)
         if as_python:
@@ -87,8 +88,13 @@ def answer(
 
 def show_question(found: "Answer") -> None:
     """Print an answer: the choice, how sure it is, and its table."""
+    from argbest.answers.answering import EACH
+
     say(*str(found).splitlines())
-    frame = found.table.drop(columns=[name for name in _LEFT_OUT if name in found.table])
+    if found.form == EACH:
+        show_contexts(found.view, found.delta)
+        return
+    frame = found.table
     names = [str(name).removeprefix("alternative.").removeprefix("context.") for name in frame.columns]
     rows = [
         [_cell(str(name), each) for name, each in zip(frame.columns, row, strict=True)]

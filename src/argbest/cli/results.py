@@ -71,6 +71,7 @@ def _abandoned(now: dict[str, Any]) -> bool:
 
 def _show(study: "Study", now: dict[str, Any], again: str) -> None:
     from argbest.core.states import in_words
+    from argbest.report.next_steps import next_step
 
     trials, budget = now["trials"], now["budget"]
     standing = "nobody works on it" if _abandoned(now) else "not finished"
@@ -93,6 +94,7 @@ def _show(study: "Study", now: dict[str, Any], again: str) -> None:
     certainty = now["certainty"]
     if certainty is None:
         say("nothing is known yet: no trial has a value.")
+        echo(f"next: {next_step(study).command}")
     else:
         say(
             "PCS so far: {} weighted over contexts, {} in the worst, {} in all at once".format(

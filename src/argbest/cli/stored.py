@@ -18,6 +18,7 @@ from argbest.texts import chance, first_of, number
 if TYPE_CHECKING:
     from argbest.problems.base import Problem
     from argbest.study.study import Study
+    from argbest.study.view import View
 
 MOST_ROWS = 40  # contexts shown in the terminal; `argbest export` has them all
 _LONGEST_REASON = 1000  # characters of a failure's reason shown in the terminal
@@ -90,7 +91,6 @@ def show_answer(study: "Study") -> None:
     """Print the selection per context, the certificate and what went wrong."""
     from argbest.answers import doubts, frames
     from argbest.core.question import BEST
-    from argbest.jsonable import records
     from argbest.report import curves
 
     problem = study.problem
@@ -99,10 +99,25 @@ def show_answer(study: "Study") -> None:
         return
     if problem.question.name != BEST.name:
         say(*str(study.answer()).splitlines(), "the best alternative of every context:")
+    show_contexts(study.view(), study.indifference())
+    contexts, certificate = curves.side(problem.contexts), study.certificate()
+    likelier = frames.likelier(problem, certificate)
+    notes = [f"{contexts.labels[i]}: {likelier[c]}" for i, c in enumerate(contexts.order) if likelier[c]]
+    say(f"certificate: {certificate}", f"contexts: {standing(study)}", *doubts.sentences(study.view()))
+    if notes:
+        say(f"the best mean is selected, not the largest P(best); they differ at {first_of(notes)}")
+
+
+def show_contexts(view: "View", delta: float) -> None:
+    """Print what is selected in every context, in columns that fit into a terminal."""
+    from argbest.answers import frames
+    from argbest.jsonable import records
+    from argbest.report import curves
+
+    problem = view.problem
     contexts, short = curves.side(problem.contexts), short_labels(problem)
-    frame = frames.selection(study.view(), study.indifference()).iloc[contexts.order]
     chances = ("p_best", "p_feasible") if problem.limits else ("p_best",)
-    shown = records(frame)
+    shown = records(frames.selection(view, delta).iloc[contexts.order])
     rows = [
         (
             label,
@@ -118,12 +133,6 @@ def show_answer(study: "Study") -> None:
     table((contexts.title, "selected", "runner-up", "gap", *headers, "state"), rows, justify="right")
     if len(shown) > MOST_ROWS:
         say(f"... and {len(shown) - MOST_ROWS} more contexts; `argbest export` writes all.")
-    certificate = study.certificate()
-    likelier = frames.likelier(problem, certificate)
-    notes = [f"{contexts.labels[i]}: {likelier[c]}" for i, c in enumerate(contexts.order) if likelier[c]]
-    say(f"certificate: {certificate}", f"contexts: {standing(study)}", *doubts.sentences(study.view()))
-    if notes:
-        say(f"the best mean is selected, not the largest P(best); they differ at {first_of(notes)}")
 
 
 def short_labels(problem: "Problem") -> dict[Any, str]:

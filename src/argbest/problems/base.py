@@ -20,6 +20,7 @@ from argbest.core.limits import NONE, BestWithinLimits
 from argbest.core.outcomes import Basis, only_response
 from argbest.core.question import BEST, HasLimits, Question
 from argbest.core.questions.contexts import Column, Contexts, KeepsLimits, put_to
+from argbest.core.questions.top import NamesSeveral
 from argbest.core.questions.within_limits import WithLimits
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting
@@ -32,6 +33,7 @@ from argbest.problems.labels import argument_words
 from argbest.problems.population import DrawsPeople, People
 from argbest.problems.prior_runs import PriorRuns
 from argbest.questions import question as question_of
+from argbest.questions import title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,7 +267,16 @@ class Problem:
             Column(self.column_word(name), tuple(values), name not in metric or isinstance(values[0], bool))
             for name, values in axis.coordinates.items()
         )
-        return put_to(question_of(question), Contexts(self.weights, columns, answered))
+        asked = question_of(question)
+        bound = put_to(asked, Contexts(self.weights, columns, answered))
+        if offers(bound, NamesSeveral) and bound.m >= self.n_alternatives:
+            most = self.n_alternatives - 1
+            raise InputError(
+                f"got the question {title(asked)!r}, which names {bound.m} alternatives, and there are "
+                f"{self.n_alternatives}; expected fewer than all. Ask for at most {most}: "
+                f"'{asked.name}:m={most}'."
+            )
+        return bound
 
     def column_word(self, name: str) -> str:
         """Return what a column of the contexts is called: that of plain labels as the simulator calls it.

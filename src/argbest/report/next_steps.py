@@ -8,6 +8,7 @@ import numpy as np
 from argbest.answers import forecasting
 from argbest.core.question import BEST
 from argbest.core.states import EQUAL, LEVEL, OPEN
+from argbest.errors import InputError
 from argbest.report.wording import count, listed, names, zone_in_words
 from argbest.study.study import Study
 from argbest.texts import chance, number, with_unit
@@ -54,6 +55,13 @@ def next_step(study: Study, *, ahead: bool = False) -> NextStep:
     return NextStep(
         "Nothing is open: every choice is sure. Take the choices away:", commands.take("selection")
     )
+
+
+def need_values(study: Study, what: str) -> None:
+    """Refuse a study in which nothing was simulated yet, and name what to type first."""
+    if not study.n_replications:
+        sentence, command = next_step(study)
+        raise InputError(f"{sentence[:-1]}; {what} needs the value of at least one trial. Next: {command}")
 
 
 def _of_open(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:

@@ -91,7 +91,10 @@ class Inference:
     def knowledge(self) -> Knowledge:
         """The belief of the model, and the refit that it rests on."""
         if not self._learning.n_records:
-            raise InputError("nothing is known yet: tell the value of at least one trial first.")
+            raise InputError(
+                "nothing is known yet: tell the value of at least one trial first. `study.run(budget)` or "
+                "`argbest resume` simulates; `study.tell` or `argbest tell` takes values from elsewhere."
+            )
         return self._learning.knowledge
 
     @cached_property

@@ -20,6 +20,7 @@ Value: TypeAlias = float | str | bool
 
 THRESHOLDS = 16  # of one column; of more values in between, those that divide the contexts most evenly
 _NEARLY = 0.05  # of the distance between two values: so far from the middle a threshold may be
+_MOVED = 0.1  # of the way to the next of these: so far a threshold may be moved to have fewer digits
 _FEW_CATEGORIES = 4  # of which every subset is tried; of more, every single one
 _AT_ONCE = 2**22  # numbers in one temporary array, 32 MB
 _ROUNDING = 1e-12  # of the largest value: a tree must be better by more than this to have one more condition
@@ -123,6 +124,7 @@ def _conditions(column: Column) -> Iterator[Condition]:
             share = np.searchsorted(numbers, between) / len(numbers)
             wanted = np.arange(1, THRESHOLDS + 1) / (THRESHOLDS + 1)
             between = between[np.unique(np.abs(share - wanted[:, None]).argmin(axis=1))]
+            between = np.unique([_short(float(t), numbers) for t in between])
         yield from (Condition(column.name, below=float(t)) for t in between)
         return
     names = list(dict.fromkeys(column.values))
@@ -139,6 +141,14 @@ def _between(low: float, high: float) -> float:
         if low < rounded <= high and abs(rounded - middle) <= _NEARLY * (high - low):
             return rounded
     return middle if low < middle <= high else high
+
+
+def _short(threshold: float, numbers: Array) -> float:
+    """Return a threshold with three digits, or a few more, that leaves about as many sorted numbers below."""
+    most = _MOVED / (THRESHOLDS + 1) * len(numbers)
+    below = np.searchsorted(numbers, threshold)
+    candidates = (float(f"{threshold:.{digits}g}") for digits in range(3, 17))
+    return next((t for t in candidates if abs(np.searchsorted(numbers, t) - below) <= most), threshold)
 
 
 @dataclass(frozen=True, eq=False)

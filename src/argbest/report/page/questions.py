@@ -7,6 +7,7 @@ from argbest.answers.answering import EACH, RULE, Answer
 from argbest.answers.pareto import of_study as pareto_of
 from argbest.core.goals import quoted
 from argbest.core.pareto import Pareto, senses_of
+from argbest.core.questions.top import Top
 from argbest.core.states import OPEN
 from argbest.jsonable import rounded, table
 from argbest.questions import title
@@ -41,6 +42,8 @@ def questions(study: Study, *, ahead: bool) -> Plain:
     """
     own, problem = title(study.problem.question), study.problem
     names = list(USUAL) if problem.n_contexts > 1 else list(_WITH_ONE_CONTEXT)
+    if problem.n_alternatives <= Top().m:  # it would name all of them
+        names.remove(Top.name)
     names += [] if own in names else [own]
     left_out = ""
     if problem.n_alternatives * problem.n_contexts > MOST_PAIRS:

@@ -21,7 +21,7 @@ from argbest.problems.labels import word
 from argbest.problems.units import of_column
 from argbest.report import curves
 from argbest.report.curves import Excerpt
-from argbest.report.next_steps import next_step
+from argbest.report.next_steps import need_values, next_step
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.page.questions import questions
 from argbest.report.page.slider import slider
@@ -43,6 +43,7 @@ def write_report(study: Study, path: str | Path, *, command: str = "") -> Path:
     ``command`` is what was typed to get it, where something was.
     """
     place = destination(path)
+    need_values(study, "a report")
     return write(payload(study, command=command, ahead=True), place)
 
 
