@@ -85,7 +85,9 @@ def test_between_refits_conditioning_and_updating_agree() -> None:
 def test_fewer_than_two_observations_of_a_pair_are_refused(count: int, pair: tuple[int, int]) -> None:
     tally = ragged(np.random.default_rng(3))
     tally.count[pair] = count
-    message = rf"alternative {pair[0]} and context {pair[1]} \(by position\) has {count} replication.*initial=2 or more"
+    message = (
+        rf"alternative {pair[0]} and context {pair[1]} \(by position\) has {count} rep.*initial=2 or more"
+    )
     with pytest.raises(InputError, match=message):
         MODEL.fit(tally, SETTING)
 

@@ -64,7 +64,9 @@ def test_the_question_of_the_study_is_chosen_and_added_if_it_is_another() -> Non
 def test_with_one_context_only_questions_are_shown_that_differ() -> None:
     for names, shown in (("abcd", ["best", "top"]), ("abc", ["best"])):  # three are no shortlist of three
         problem = Problem(list(names), ["only"], name="one")
-        found = questions.questions(told(problem, np.arange(len(names))[:, None] * 1.0), ahead=False)
+        found = questions.questions(
+            told(problem, np.arange(len(names), dtype=np.float64)[:, None]), ahead=False
+        )
         assert [each["name"] for each in found["answers"]] == shown
 
 

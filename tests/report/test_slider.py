@@ -209,3 +209,14 @@ def test_large_tables_leave_it_out_and_say_so(study: Study, monkeypatch: pytest.
     assert "draws" not in without
     monkeypatch.setattr(room, "MOST_NUMBERS", 27 * 120)
     assert slider(study.view())["draws"] == 120  # type: ignore[index]
+
+
+def test_a_live_view_without_limits_makes_draws_for_small_tables_alone(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "MOST_TRIED_LIVE", 1500)
+    without = clinic(limits=()).view()
+    seldom: Any = slider(without, live=True)
+    assert "too many to list draws of" in seldom["left_out"]
+    assert not slider(without)["left_out"]  # type: ignore[index]
+    assert not slider(study.view(), live=True)["left_out"]  # type: ignore[index]

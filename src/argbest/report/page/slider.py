@@ -23,12 +23,13 @@ from argbest.study.view import View
 MOST_DRAWS = 256
 FEWEST_DRAWS = 100  # with fewer, probabilities would be too coarse
 MOST_NUMBERS = 150_000  # listed in a page, of two bytes each
+MOST_TRIED_LIVE = 50_000  # in a live view without limits, where the draws are made for the slider alone
 _STOPS = 40
 _TAIL = 0.005  # share of the draws beyond the first and the last stop
 _LEVELS = 2**16 - 1
 
 
-def slider(view: View) -> Plain | None:
+def slider(view: View, *, live: bool = False) -> Plain | None:
     """Return the listed draws, and where the bound of every limit may be moved; None with one response.
 
     Without limits every response but the goal may get one, at most or at least; first there is none.
@@ -39,7 +40,7 @@ def slider(view: View) -> Plain | None:
     if not limits:
         return None
     size = problem.n_alternatives * problem.n_contexts * (1 + len(limits))
-    n = min(MOST_DRAWS, MOST_NUMBERS // size)
+    n = min(MOST_DRAWS, (MOST_TRIED_LIVE if live and tried else MOST_NUMBERS) // size)
     if n < FEWEST_DRAWS:
         what, example = ("try limits", f"{limits[0].sum} <= BOUND") if tried else ("move a bound", limits[0])
         return {

@@ -84,7 +84,7 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "guarantee": _guarantee(study),
         "failures": _failures(study),
         "prediction": _prediction(study, shown) if anywhere else None,
-        "slider": slider(study.view()),
+        "slider": slider(study.view(), live=not anywhere),
         "hyperparameters": None if shown.left_out else hyperparameters(study),
         "how": _how(study, command),
     }
