@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from argbest import Study, registry
+from argbest import Problem, Study, registry
 from argbest.cli import main
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -82,3 +83,22 @@ def test_runs_made_elsewhere_are_asked_too(study: Study, tmp_path: Path) -> None
     assert said.stdout.splitlines()[0].startswith("overall: ")
     found = json.loads(call("analyze", runs, *columns, "--question", "overall", "--json").stdout)
     assert found["answer"]["question"] == "overall"
+
+
+def test_the_best_within_limits_fits_into_eighty_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def simulate(doctors: int, patients: int, seed: int) -> dict[str, float]:
+        cost, late, idle = np.random.default_rng(seed).normal(0.0, 10.0, 3)
+        return {"cost of a day": 300.0 * doctors + cost, "late patients": patients + late, "idle": idle}
+
+    where, limits = tmp_path / "limits.db", ["`late patients` <= 12.5"]
+    goal = "min `cost of a day`"
+    problem = Problem([1, 2, 3], [10, 20], simulate, goal=goal, limits=limits)
+    Study(problem, seed=1, storage=where).run(30).close()
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = call("answer", where, "--question", "best").output.splitlines()
+    head = next(i for i, line in enumerate(lines) if "selected" in line)
+    for word in ("patients", "runner-up", "gap", "P(best)", "P(feasible)", "state"):
+        assert word in lines[head]  # not broken over two lines
+    assert [line.split()[0] for line in lines[head + 2 : head + 4]] == ["10", "20"]
