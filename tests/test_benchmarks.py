@@ -163,6 +163,7 @@ def test_the_benchmark_of_workers_prints_a_row_each(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.startswith("gp          equal          3 workers, 5 ms: busy ")
 
 
+@pytest.mark.slow
 def test_the_paper_benchmark_adds_up_the_figure(capsys: pytest.CaptureFixture[str]) -> None:
     load("paper").main(["--macroreps", "2", "--replications", "10"])
     assert capsys.readouterr().out.splitlines()[-1].startswith("whole figure:")

@@ -39,6 +39,8 @@ IN_PYTHON_ALONE = {
     *("check_population(people=...)", "check_population()", "predict(people)"),
     "study.readmit",
     "take_over(problem)",
+    "study.run",  # beside the commands that do the same
+    "study.tell",
     "tell(trial, mean=a, variance=b, n=c)",
     "Problem(..., reward_range=(0, 1)",  # beside what to write in a study file
     "Problem(..., truth=[alternative][context], noise_sd=number or table)",

@@ -71,6 +71,7 @@ def test_the_noise_of_seldom_losses_agrees_where_they_are_most_frequent(name: st
     assert sd == pytest.approx(problem.noise_sd[k, c], rel=0.3)
 
 
+@pytest.mark.slow
 def test_tables_are_drawn_anew_and_systems_are_built_once() -> None:
     assert {name for name, make in EVERY.items() if make(0) is not make(1)} == TABLES
     for name in TABLES:

@@ -42,6 +42,7 @@ def with_a_disaster(k: int, c: int, rng: np.random.Generator) -> Array:
     return values
 
 
+@pytest.mark.slow
 def test_clear_normal_rewards_are_sure_and_stop() -> None:
     study = told(clear)
     assert set(study.selection()["state"]) == {SURE}

@@ -29,6 +29,7 @@ def test_what_is_reached_takes_nothing_more() -> None:
 
 
 @pytest.mark.parametrize("policy", ["dvr-loss", "gp-c-ocba", "equal"])
+@pytest.mark.fast_cases("gp-c-ocba", "equal")
 def test_a_forecast_begins_at_the_certificate_and_rises(policy: str) -> None:
     study = begun(policy=policy, model="gp")
     found = study.forecast(0.99)

@@ -54,6 +54,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize(("width", "scheme"), SCREENS)
+@pytest.mark.fast_cases("limits*", "mixed*")
 def test_axe_objects_to_nothing_on_the_page_of_a_study(
     open_page: Open, written: Path, width: int, scheme: str
 ) -> None:

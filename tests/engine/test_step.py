@@ -89,7 +89,6 @@ def every_problem() -> Iterator[Any]:
     "queue-staffing-own*",
     "serial-inventory-shared*",
     "flow-line-shared*",
-    "most-probable-best-own*",
 )
 def test_an_experiment_decides_as_live_studies_do(problem: str, common: bool) -> None:
     which = slice(int(common), int(common) + 1)  # the first of both, or the second

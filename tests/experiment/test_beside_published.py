@@ -87,6 +87,7 @@ def test_the_question_of_counted_votes_chooses_by_the_means_alone() -> None:
     assert int(asked.choice(belief)) == 0
 
 
+@pytest.mark.slow
 def test_ours_are_the_runs_of_the_experiment_beside_which_they_stand(short: pd.DataFrame) -> None:
     found = published.beside_ours("branin", macroreps=3, seed=5)
     assert len(found) == len(short) == 8

@@ -6,6 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from additive_cases import squares
+from grids import mostly_slow
 from models.test_rounding import BOWLS, PRECISIONS, WAVES, rounded_otherwise
 from models.test_rounding import setting as smooth_setting
 
@@ -128,7 +129,7 @@ def test_with_few_features_predictions_stay_close(
     assert 0.0 < ours.foundation.left_out_share < sds
 
 
-@pytest.mark.parametrize("names", [True, False])
+@pytest.mark.parametrize("names", mostly_slow([True, False], fast=[True]))
 def test_studies_side_by_side_are_believed_as_each_alone(
     monkeypatch: pytest.MonkeyPatch, names: bool
 ) -> None:

@@ -60,6 +60,7 @@ def test_the_belief_is_that_of_dense_algebra_over_the_runs() -> None:
     np.testing.assert_allclose(belief.var.ravel(), np.diag(cov), rtol=1e-5, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_noise_is_learned_from_what_neighbours_say() -> None:
     """400 runs with noise of variance 0.25; 400 − 60 degrees of freedom leave a relative error of 8 %."""
     study = Study.from_observations(frame("normal", 5, 400), **NAMES)
