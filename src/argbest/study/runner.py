@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from argbest import registry
 from argbest.core import schedule
+from argbest.core.abilities import offers
 from argbest.engine.step import shown_to_policies
 from argbest.errors import (
     DataNotice,
@@ -35,11 +36,11 @@ from argbest.study.journal import BY_HAND, Request
 from argbest.study.ledger import Ledger
 from argbest.study.rewards import end_of_rate
 from argbest.study.run_options import (
-    GuaranteedPCS,
     OnResult,
     Progress,
     Resources,
     RunEnd,
+    SaysWhatIsMissing,
     afford,
     reporter,
     tracker,
@@ -202,7 +203,7 @@ class _Run:
         n = study.n_replications
         due = (
             self.checked is None
-            or isinstance(end.stop, GuaranteedPCS)
+            or offers(end.stop, SaysWhatIsMissing)
             or schedule.due(study.model, study.refit_every, n, self.checked)
         )
         if end.stop is None or not due or study.n_queued or not n:
@@ -238,7 +239,7 @@ class _Run:
 
     def _last_stage(self, ledger: Ledger) -> Policy | None:
         """Return the policy that decides instead of the study's: for a guarantee, or to confirm."""
-        if isinstance(self.end.stop, GuaranteedPCS):
+        if offers(self.end.stop, SaysWhatIsMissing):
             return registry.separation(self.end.stop.missing(self.study))
         if not self.end.confirm or self.end.budget is None:
             return None
@@ -338,10 +339,8 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     question = shown_to_policies(study.problem.setting).question
     if end.confirm and end.budget is not None:  # all of this is refused before anything is simulated
         refuse_other_questions(registry.confirmation(), question)
-    if isinstance(end.stop, GuaranteedPCS):
-        _refuse_guarantee_of_other_questions(study)
-        if study.problem.is_named:
-            study.view().assumed(end.stop.assume)
+    if offers(end.stop, SaysWhatIsMissing):
+        end.stop.check(study)
     study._journal.begin(end.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
@@ -353,13 +352,3 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)
     return simulate
-
-
-def _refuse_guarantee_of_other_questions(study: "Study") -> None:
-    """Refuse a guarantee as a stop rule of another question than the best of every context."""
-    view = study.view()
-    if not view.asks_about_table:
-        raise InputError(
-            "GuaranteedPCS is about the best alternative of every context, and this study asks the question "
-            f"{view.question.name!r}. Use ExpectedPCS or OpportunityCost, which are about its answer."
-        )
