@@ -77,7 +77,7 @@ def test_at_another_bound_it_is_what_the_listed_draws_say(
             bar.fill(str(stop))
             own = draws.copy()
             own[:, 1 + moved] += limit["shift"][stop]
-            right, kept, lost = AtPrices(np.array(limit["prices"][stop])).said(own)[0] / len(draws)
+            right, kept, lost = AtPrices(np.array(limit["prices"][stop])).option_sums(own)[0] / len(draws)
             least = lost.argmin(axis=0)
             rows = chosen(page)
             for c, k in enumerate(least.tolist()):

@@ -136,7 +136,7 @@ def test_with_a_belief_replications_tell_by_their_expected_squares_about_the_rew
     rewards = centre[..., None] + sd[..., None] * nodes
     each = ((values[..., None] - rewards[..., None, :]) ** 2) @ (weights / weights.sum())
     raw = Tally(count + 1, mean, each.sum(axis=-1))  # its scatter has 5 degrees of freedom too
-    found = relative_noise(tally, missed=(mean - centre) ** 2 + sd**2)
+    found = relative_noise(tally, squared_misses=(mean - centre) ** 2 + sd**2)
     np.testing.assert_allclose(found, relative_noise(raw), rtol=1e-10)
 
 
@@ -294,9 +294,9 @@ def test_a_lone_pair_among_replications_that_all_agree_gets_the_stand_in() -> No
 def test_what_a_name_seen_once_missed_tells_nothing_of_its_noise() -> None:
     tally = seen_mostly_once(0.7, shape=(1000, 1))
     alone = tally.count == 1
-    told = relative_noise(tally, missed=np.where(alone, np.nan, 0.3))
+    told = relative_noise(tally, squared_misses=np.where(alone, np.nan, 0.3))
     unseen = Tally(np.where(alone, 0, tally.count), tally.mean, tally.m2)
-    expected = relative_noise(unseen, missed=np.full(tally.shape, 0.3))
+    expected = relative_noise(unseen, squared_misses=np.full(tally.shape, 0.3))
     np.testing.assert_allclose(told / told[alone][0], expected / expected[alone][0], rtol=1e-10)
 
 

@@ -376,9 +376,9 @@ def kinds(rng: np.random.Generator) -> list[Tally]:
 
 def test_studies_side_by_side_of_different_kinds_have_the_noise_of_single_ones() -> None:
     each = kinds(np.random.default_rng(11))
-    missed = np.random.default_rng(12).random((len(each), 4, 5))
-    whole = pair_noise(side_by_side(each), missed=missed)
-    single = [pair_noise(tally, missed=missed[i]) for i, tally in enumerate(each)]
+    squared_misses = np.random.default_rng(12).random((len(each), 4, 5))
+    whole = pair_noise(side_by_side(each), squared_misses=squared_misses)
+    single = [pair_noise(tally, squared_misses=squared_misses[i]) for i, tally in enumerate(each)]
     assert [bool(one.known) for one in single] == [True, True, True, True, False, True]
     assert single[2].fewer > 1.2
     assert single[3].unseen.max() > 0.5

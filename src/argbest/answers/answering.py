@@ -379,8 +379,8 @@ def _ties(
         return ()
 
     def alike(some: Array) -> Array:
-        apart = np.abs(some[..., contexts] - _named(some, last)[..., None, contexts])
-        return (apart <= zone).astype(float)
+        distance = np.abs(some[..., contexts] - _named(some, last)[..., None, contexts])
+        return (distance <= zone).astype(float)
 
     equal = certificate.of_draws(alike).mean(axis=0) >= LEVEL  # [alternative, context]
     equal[last[contexts], np.arange(len(contexts))] = False

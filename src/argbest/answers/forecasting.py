@@ -28,7 +28,7 @@ from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
 from argbest.core.outcomes import of_each_sum, sums_of
 from argbest.core.question import BEST, Question
-from argbest.core.questions import drawn
+from argbest.core.questions import joint_draws
 from argbest.core.questions.contexts import NamesContrastsByDraws
 from argbest.core.questions.one_for_all import DecidesAs
 from argbest.core.questions.rule import NamesRules
@@ -55,7 +55,7 @@ _LEAST_HORIZON = 500  # replications that are looked ahead at least
 NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
 _UNREACHABLE = 2.0  # a target that no probability reaches
 _LOOK = 1.12  # numbers of replications at which draws are looked at grow by this factor
-_TELLING = 5.0  # draws that a choice of just the target loses
+_TELLING = 5.0  # draws that a choice should lose if it is right with just the target probability
 _MOST_DRAWS = 4096
 _CLOSEST_TARGET = 0.999  # that is told from 1 by draws
 _CLOSEST_TO_SURE = 1e-9  # no claim is nearer to 0 or 1 than this
@@ -198,7 +198,7 @@ def is_quick(view: "View", question: Question, *, paths: int = PATHS, draws: int
     observed, size = int((view.tally.count > 0).sum()), view.tally.count.size
     n = n_paths(view, paths)
     of_draw, of_contrast = _OF_RULE if offers(question, NamesRules) else (_OF_DRAW, _OF_CONTRAST)
-    named = drawn.FOR_CONTRASTS if offers(question, NamesContrastsByDraws) else 0
+    named = joint_draws.FOR_CONTRASTS if offers(question, NamesContrastsByDraws) else 0
     numbers = n * len(view.tallies) * size * (observed + of_draw * draws + of_contrast * named)
     return n > 0 and 0 < observed * size <= _QUICK_SIZE and numbers <= _MOST_WORK
 
@@ -233,12 +233,12 @@ def _paths(
             "a table of {} alternatives and {} contexts is too large for a forecast. Continue the "
             "run, and look at the certificate again.".format(*view.problem.shape)
         )
-    setting, out, begun = shown_to_policies(view.setting), view.ruled_out, view.n_replications
+    setting, ruled_out, begun = shown_to_policies(view.setting), view.ruled_out, view.n_replications
     roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
     begin = Beginning.of(view, certificate, n)
     truth, tally, belief = begin.truth, begin.tally, begin.belief
-    right = _probability(certificate.question, out, certificate.delta, target)
+    right = _probability(certificate.question, ruled_out, certificate.delta, target)
     growth = _LOOK if _by_draws(certificate.question) else 1.0  # draws take longer: a look now and then
     behind = _score(right(belief)) - _score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
@@ -255,7 +255,7 @@ def _paths(
     open_ = claims[0] < target
     while np.sum(open_ & (further < horizon)) > spare:
         draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
-        batch = view.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
+        batch = view.policy.propose(among_the_rest(belief, ruled_out), tally, nothing, setting, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         normals = begin.normals(generator)
         belief, value, m = next_replications(belief, decision, truth, further, normals)
@@ -342,7 +342,9 @@ def _starts(beyond: int) -> IntArray:
     return np.array(found)
 
 
-def _probability(question: Question, out: Any, delta: float, target: float) -> Callable[[Belief], Array]:
+def _probability(
+    question: Question, ruled_out: Any, delta: float, target: float
+) -> Callable[[Belief], Array]:
     """Return the function that computes P(right), [path, part], of a belief.
 
     By Π Φ((gap + δ)/τ) over the contrasts of the choice; where joint draws name the contrasts, or policies
@@ -352,12 +354,12 @@ def _probability(question: Question, out: Any, delta: float, target: float) -> C
     n = _n_draws(target)
 
     def by_contrasts(belief: Belief) -> Array:
-        known = among_the_rest(belief, out)
+        known = among_the_rest(belief, ruled_out)
         return question.contrasts(known, question.choice(known)).bound(delta)
 
     def by_draws(belief: Belief) -> Array:
-        known = among_the_rest(belief, out)
-        hits = np.sum(question.loss(drawn.draws(known, n), question.choice(known)) <= delta, axis=0)
+        known = among_the_rest(belief, ruled_out)
+        hits = np.sum(question.loss(joint_draws.of_belief(known, n), question.choice(known)) <= delta, axis=0)
         return np.asarray((hits + 0.5) / (n + 1.0))
 
     return by_draws if _by_draws(question) else by_contrasts
@@ -365,7 +367,7 @@ def _probability(question: Question, out: Any, delta: float, target: float) -> C
 
 def _n_draws(target: float) -> int:
     """Return how many draws tell a target from 1."""
-    return int(np.clip(_TELLING / (1.0 - min(target, _CLOSEST_TARGET)), drawn.FOR_CHOICES, _MOST_DRAWS))
+    return int(np.clip(_TELLING / (1.0 - min(target, _CLOSEST_TARGET)), joint_draws.FOR_CHOICES, _MOST_DRAWS))
 
 
 def _by_draws(question: Question) -> bool:

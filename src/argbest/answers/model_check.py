@@ -15,13 +15,13 @@ from argbest.answers.left_out import Relations, by_blocks, exact_at, left_out, r
 from argbest.checks import one_of
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
-from argbest.core.common_noise import blocks, counted, likeness
+from argbest.core.common_noise import blocks, likeness
 from argbest.core.noise import plausible_noise, relative_noise
 from argbest.core.questions.contexts import of_table
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
-from argbest.models.base import Model, is_told_noise, learns_noise_of, troubles
+from argbest.models.base import Model, is_told_noise, learns_noise_of, noise_correlation, troubles
 from argbest.problems.base import Problem
 from argbest.texts import Sentences
 
@@ -309,10 +309,10 @@ def _predicted(
     plain = tally.statistics_alone
     belief = exact_at(model.posterior(plain, setting, params), np.nonzero(wanted)[0])  # once for all pairs
     relates = belief.own_cov is None
-    shared = getattr(params, "correlation", None) if tally.common is not None else None
+    shared = noise_correlation(params) if tally.common is not None else None
     if shared is not None and np.any(shared):
         belief = exact_at(model.posterior(tally, setting, params), np.nonzero(wanted)[0])
-        _, shared = counted(shared[..., : tally.shape[1]], getattr(params, "uneven", None))
+        shared = shared[..., : tally.shape[1]]
         found = blocks(tally, belief.noise, shared)
         off, var, observed, related = by_blocks(belief, tally, found, wanted, of_table(setting.question))
         any_shared = bool(np.any(shared))

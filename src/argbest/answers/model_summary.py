@@ -183,10 +183,10 @@ def _lengths(
         width, scaled = high - low, given.values[..., j]
         middle, *ends = (float(fold(scaled)) for fold in (np.median, np.min, np.max))
         reach = "short" if middle < _SHORT_LENGTHSCALE else "long" if middle > _LONG_LENGTHSCALE else "medium"
-        apart = float(correlation(middle**-2.0))
+        of_ends = float(correlation(middle**-2.0))
         span = np.nan if name not in bounds or isinstance(values[0], bool) else width
         distances = (width * each for each in (middle, *ends))
-        yield axis.kind, name, ", ".join(users), *distances, span, reach, apart
+        yield axis.kind, name, ", ".join(users), *distances, span, reach, of_ends
 
 
 def _of_effects(effects: pd.DataFrame) -> Iterator[str]:

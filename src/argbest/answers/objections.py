@@ -61,8 +61,8 @@ def _of_noise(check: "ModelCheck", axes: _Axes, model: Model[Any]) -> Iterator[s
         return
     which = ""
     for axis, frame in axes:
-        apart = frame.loc[frame["unequal"], "noise"]
-        for word, some in (("Noisier", apart[apart > 1]), ("Quieter", apart[apart < 1])):
+        unequal = frame.loc[frame["unequal"], "noise"]
+        for word, some in (("Noisier", unequal[unequal > 1]), ("Quieter", unequal[unequal < 1])):
             if len(some):
                 order = some.sort_values(ascending=word == "Quieter").index.tolist()
                 first = "the first " if len(some) > 1 else ""

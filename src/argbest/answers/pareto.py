@@ -170,7 +170,7 @@ def _table(
             frame[f"{end}.{goal.sum}"] = values_of_end
     frame[COLUMN] = likely[k, c]
     if view.ruled_out is not None:
-        out = view.ruled_out[k, c]
-        frame.loc[out, frame.columns[-1 - 3 * len(goals) :]] = np.nan
+        ruled_out = view.ruled_out[k, c]
+        frame.loc[ruled_out, frame.columns[-1 - 3 * len(goals) :]] = np.nan
     there = ~retired_pairs(problem)[k, c]
     return frame if there.all() else frame[there].reset_index(drop=True)

@@ -144,10 +144,10 @@ def certificate_at(view: View, rows: Axis, *, integrate: bool = True) -> Certifi
     With limits they follow from joint draws at every row by itself, in which errors of different responses
     are taken for independent. At contexts of the study they are the study's own.
     """
-    out, points = ruled_out_at(view, rows), view.inference.integrated_sums if integrate else None
-    mixture = None if points is None else models.together_at(points, _separation(view, rows), out)
-    belief = averaged(among_the_rest(outcomes_at(view, rows), out), mixture)
-    answered = None if out is None else np.any(~out, axis=-2)
+    ruled_out, points = ruled_out_at(view, rows), view.inference.integrated_sums if integrate else None
+    mixture = None if points is None else models.together_at(points, _separation(view, rows), ruled_out)
+    belief = averaged(among_the_rest(outcomes_at(view, rows), ruled_out), mixture)
+    answered = None if ruled_out is None else np.any(~ruled_out, axis=-2)
     study = view.certificate(integrate=integrate)
     question, normals = of_table(view.question), np.empty((0, *belief.mean.shape))
     if offers(question, HasLimits):
@@ -272,11 +272,11 @@ def ruled_out_at(view: View, rows: Axis) -> BoolArray | None:
 
     At a context of the study those ruled out there, at any other those `ruled_out_at_new_contexts`.
     """
-    out = view.ruled_out
-    if out is None:
+    in_study = view.ruled_out
+    if in_study is None:
         return None
     context = _own_context(view, rows)
-    at_rows = np.where(context[:, None] >= 0, out.T[context], ruled_out_at_new_contexts(view))
+    at_rows = np.where(context[:, None] >= 0, in_study.T[context], ruled_out_at_new_contexts(view))
     return np.asarray(at_rows[..., None])
 
 

@@ -219,7 +219,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         noise = at(self.noise, decision) / np.maximum(n, 1)
         cells = decision.alternative[..., None], decision.context, np.ones((*np.shape(weight), 1))
         return self._learned(
-            self.cov_with(decision), weight, surprise, later=self._with(Observation(*cells, noise))
+            self.cov_with(decision), weight, surprise, later=self._later_and(Observation(*cells, noise))
         )
 
     def update_common(
@@ -247,9 +247,10 @@ class AdditiveBelief(CorrelatedAlternatives):
             seen.weight,
             seen.noise / np.maximum(np.asarray(told, float), 1.0),
         )
-        return self._learned(column, weight, value - expected, shocks=later, later=self._with(mean))
+        return self._learned(column, weight, value - expected, shocks=later, later=self._later_and(mean))
 
-    def _with(self, observation: Observation) -> tuple[Observation, ...] | None:
+    def _later_and(self, observation: Observation) -> tuple[Observation, ...] | None:
+        """Return all that was observed later, this included; None where that is not known."""
         return None if self.later is None else (*self.later, observation)
 
     def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "AdditiveBelief":

@@ -54,7 +54,9 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     }
     if () in each:
         return each[()]
-    return replace(_beside(prior, each), shocks=data.shocks, past=ConditionedOn(prior, data, observed_form))
+    return replace(
+        _side_by_side(prior, each), shocks=data.shocks, past=ConditionedOn(prior, data, observed_form)
+    )
 
 
 def expected(prior: AdditivePrior, data: Data) -> Expected:
@@ -101,7 +103,7 @@ def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveB
         return each[()]
     n_points = cross.trend.shape[-1]
     alone = {(x, *study): one.study((x,)) for x in range(n_points) for study, one in each.items()}
-    return _beside(prior.alone(n_points), alone)
+    return _side_by_side(prior.alone(n_points), alone)
 
 
 def _structured(prior: AdditivePrior, data: Data) -> dict[_Index, bool]:
@@ -113,7 +115,7 @@ def _structured(prior: AdditivePrior, data: Data) -> dict[_Index, bool]:
     }
 
 
-def _beside(prior: AdditivePrior, each: Mapping[_Index, AdditiveBelief]) -> AdditiveBelief:
+def _side_by_side(prior: AdditivePrior, each: Mapping[_Index, AdditiveBelief]) -> AdditiveBelief:
     """Return the belief of several studies from those of each; the rows of some are padded."""
     lead = prior.own.shape
     table = next(iter(each.values())).mean.shape

@@ -248,10 +248,10 @@ class AdditivePrior:
     def difference_var(self, reference: IntArray, n_alternatives: int) -> Array:
         """Return the prior Var(f_b(c) − f_k(c)), [..., alternative, context]; the trend takes no part."""
         related = np.swapaxes(self.relation(reference, n_alternatives), -1, -2)
-        apart = 1.0 - related
+        unrelated = 1.0 - related
         same = reference[..., None, :] == np.arange(n_alternatives)[:, None]
         shared, own = (self.offset + self.joint)[..., None, None], self.own[..., None, None]
-        total = 2.0 * (shared * apart + own * ~same)
+        total = 2.0 * (shared * unrelated + own * ~same)
         if self.noise_like is not None:
             of_best = np.take_along_axis(self.noise_like, reference[..., None, :], axis=-2)
             total = total + (of_best - self.noise_like) ** 2

@@ -25,7 +25,7 @@ class FollowsAsTold(Focused, Protocol):
     def follows_its_own(self) -> bool:
         """Whether it says by itself which alternatives it follows."""
 
-    def following(self, alternatives: IntArray | None, drawn: BoolArray | None) -> Belief:
+    def following(self, alternatives: IntArray | None, drawn_cells: BoolArray | None) -> Belief:
         """Return the belief that follows these alternatives and draws these cells [alternative, context].
 
         None and None: the alternatives that are foremost by its own means.
@@ -43,9 +43,9 @@ class FocusedOutcomes(Outcomes):
         return of_first
 
     @property
-    def drawn(self) -> BoolArray:
+    def drawn_cells(self) -> BoolArray:
         """The cells that joint draws tell of, [alternative, context]; others stay at their means."""
-        of_first: BoolArray = self.sums[0].summary.drawn  # type: ignore[attr-defined]
+        of_first: BoolArray = self.sums[0].summary.drawn_cells  # type: ignore[attr-defined]
         return of_first
 
     @property
@@ -69,7 +69,7 @@ class SaysWhatIsDrawn(Belief, Protocol):
     """A belief about very many alternatives whose joint draws tell of some cells."""
 
     @property
-    def drawn(self) -> BoolArray:
+    def drawn_cells(self) -> BoolArray:
         """These cells, [alternative, context]."""
 
 
@@ -89,7 +89,7 @@ def not_drawn(belief: Belief) -> BoolArray | None:
 
     Whether these keep a limit no draw tells: with limits they are not chosen.
     """
-    return ~belief.drawn if offers(belief, SaysWhatIsDrawn) else None
+    return ~belief.drawn_cells if offers(belief, SaysWhatIsDrawn) else None
 
 
 def foremost(belief: Outcomes, n: int) -> tuple[IntArray, BoolArray]:

@@ -175,7 +175,7 @@ class AtPrices:
         """Return the largest loss of a choice within delta of the best, [..., context]: below the price."""
         return np.minimum(delta, np.nextafter(self.prices, 0.0))
 
-    def said(self, draws: Array) -> Array:
+    def option_sums(self, draws: Array) -> Array:
         """Return, summed over draws, what they say of every option, [1, ..., 3, option, context].
 
         Options are the alternatives, and last `NONE`. Of each: whether it is right, whether it keeps all

@@ -151,8 +151,8 @@ class Outcomes:
     def of(cls, goal: Belief, slacks: Sequence[Belief], shared: SharedNoise | None = None) -> "Outcomes":
         """Return the outcomes whose beliefs are these, each a sum of its own."""
         n = 1 + len(slacks)
-        apart = tuple(tuple(float(i == j) for j in range(n)) for i in range(n))
-        return cls((goal, *slacks), Basis(apart, tuple(Follows(i, 1.0, 0.0) for i in range(n))), shared)
+        weights = tuple(tuple(float(i == j) for j in range(n)) for i in range(n))
+        return cls((goal, *slacks), Basis(weights, tuple(Follows(i, 1.0, 0.0) for i in range(n))), shared)
 
     @cached_property
     def goal(self) -> Belief:
@@ -293,11 +293,11 @@ class Outcomes:
         A context of which nothing would be left stays as it is, as in `argbest.core.setting.among_the_rest`.
         """
         first = self.slacks[0]
-        out = ruled_out & ~ruled_out.all(axis=-2, keepdims=True)
+        broken = ruled_out & ~ruled_out.all(axis=-2, keepdims=True)
         width = np.sqrt(first.var.max(axis=(-2, -1), keepdims=True))
         width = np.where(width > 0, width, 1.0)
         lowest = np.minimum(first.mean.min(axis=(-2, -1), keepdims=True), 0.0)
-        return replace(self, lowered=np.where(out, first.mean - lowest + _FAR * width, 0.0))
+        return replace(self, lowered=np.where(broken, first.mean - lowest + _FAR * width, 0.0))
 
     @cached_property
     def _ties(self) -> "_Ties | None":
@@ -340,14 +340,14 @@ class _Ties:
         root = _root_of_correlation(shared.correlation)
         return cls((k, c), tuple(mean), tuple(rows), tuple(precise), tuple(left), root)
 
-    def applied(self, apart: Array, normals: Array) -> Array:
-        """Return draws made apart, [s, ..., outcome, alternative, context], with the noise they share."""
+    def applied(self, untied: Array, normals: Array) -> Array:
+        """Return ``untied`` draws [s, ..., outcome, alternative, context] with the noise that they share."""
         k, c = self.pairs
         shocks = []
         for i, mean in enumerate(self.mean):
-            error, own = apart[..., i, k, c] - mean, normals[..., i, k, c]
+            error, own = untied[..., i, k, c] - mean, normals[..., i, k, c]
             shocks.append(_times(error, self.precise[i]) + _times(own, self.left[i]))
-        tied = apart.copy()
+        tied = untied.copy()
         for i in range(1, len(shocks)):
             change = sum(self.root[..., i, j, None] * shocks[j] for j in range(i + 1)) - shocks[i]
             weight = _times(change, _transposed(self.precise[i]))

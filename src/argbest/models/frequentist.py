@@ -63,8 +63,8 @@ class Independent:
     ) -> IndependentParams:
         """Return the sample variances; see `sample_variance` for those that come out as zero."""
         noise = sample_variance(tally, setting.excluded)
-        apart = tally if affords_blocks(tally.shape) else tally.unshared
-        return IndependentParams(noise, common_noise.estimate(apart, noise))
+        known = tally if affords_blocks(tally.shape) else tally.unshared
+        return IndependentParams(noise, common_noise.estimate(known, noise))
 
     def posterior(
         self,
@@ -263,8 +263,8 @@ class Linear:
         at = coordinates(setting.separation, separation)
         noise = np.broadcast_to(params.noise[..., None], tally.shape)
         # A row at a time, as [X, 1, ..., 1, 1, d]: covariances between the new contexts are not wanted.
-        apart = at.reshape(len(at), *(1,) * len(tally.shape), at.shape[-1])
-        mean, cov = prediction(x, completed(tally, setting.excluded)[0], noise, apart)
+        one_by_one = at.reshape(len(at), *(1,) * len(tally.shape), at.shape[-1])
+        mean, cov = prediction(x, completed(tally, setting.excluded)[0], noise, one_by_one)
         return BlockBelief(mean, cov, np.broadcast_to(params.noise[..., None], mean.shape))
 
     def findings(self, setting: Setting, params: LinearParams) -> Findings:

@@ -209,7 +209,7 @@ def rates_sharing(tally: Tally, noise: Array, events: Array, alone: BoolArray) -
         at = study if events.ndim else ()
         if against[at] or not affords_common_noise(tally.count[at]):
             told[at] = np.nan
-    return common_noise.of_rates(tally, noise, told).but(alone)
+    return common_noise.of_rates(tally, noise, told).without(alone)
 
 
 def shown_share(tally: Tally, learned: PairNoise) -> Array:
@@ -292,8 +292,8 @@ def search_troubles(theta: Array, status: IntArray, rules: Array, kinds: Sequenc
         ended = (status == STALLED) if stalled else (status != 0) & (status != STALLED)
         if ended.any():
             yield (
-                f"The search for hyper-parameters {word}{_of(ended)}: certificates may be wrong. The next "
-                "fit starts it again; simulate a few more replications."
+                f"The search for hyper-parameters {word}{_how_many(ended)}: certificates may be wrong. The "
+                "next fit starts it again; simulate a few more replications."
             )
     found = list(_at_limits(theta, rules, np.array(kinds)))
     if found:
@@ -310,8 +310,9 @@ def _at_limits(theta: Array, rules: Array, kinds: AnyArray) -> Iterator[str]:
         for meaning, touching in zip(words, ends, strict=True):
             some = np.asarray(touching[:, kinds == kind].any(axis=1))
             if meaning and some.any():
-                yield f"{meaning}{_of(some)}"
+                yield f"{meaning}{_how_many(some)}"
 
 
-def _of(some: BoolArray) -> str:
+def _how_many(some: BoolArray) -> str:
+    """Return of how many alternatives that is so, "" where there is one search for all."""
     return "" if len(some) == 1 else f" for {int(some.sum())} of {len(some)} alternatives"

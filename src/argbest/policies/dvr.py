@@ -37,7 +37,7 @@ class _Reduction(OneByOne):
         score = self._score(now)
         if of_table(now.setting.question) is not now.setting.question:
             nothing_open = np.isneginf(np.max(score, axis=(-2, -1), where=now.candidates, initial=-np.inf))
-            if nothing_open.any():  # then what tells most of the best of every context does no harm
+            if nothing_open.any():  # nothing more to learn for this question: then for the usual one
                 usual = self._score(replace(now, setting=replace(now.setting, question=BEST)))
                 score = np.where(nothing_open[..., None, None], usual, score)
         return now.pick(largest(score, now.candidates))
@@ -233,9 +233,9 @@ def _correlated(contrasts: Quantities, log_density: Array, ahead: NextReplicatio
     unit = np.ldexp(1.0, -size)[..., None, :, :]
     total = np.zeros((*lead, *belief.mean.shape[-2:]))
     for some in kg.blocks(crowd, total.size, _AT_ONCE):
-        apart = contrasts.covariances(order[..., some])
-        for few in kg.blocks(apart.shape[-3], total.size, _IN_CACHE):
-            part, own = apart[..., few, :, :], weight[..., some][..., few]
+        covariances = contrasts.covariances(order[..., some])
+        for few in kg.blocks(covariances.shape[-3], total.size, _IN_CACHE):
+            part, own = covariances[..., few, :, :], weight[..., some][..., few]
             part *= unit
             if ahead is None:
                 total += np.einsum("...m,...mkc->...kc", own, np.square(part, out=part))

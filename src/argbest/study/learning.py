@@ -249,10 +249,10 @@ def integrated_by_seed(
     They are the same for the same data and seed. None where the model offers only its estimates.
     """
     generator = streams.generator(seed, streams.Purpose.INTEGRATION)
-    # With limits, what is ruled out counts as an alternative that breaks one of them.
-    out = ruled_out if len(setting.basis.outcomes) == 1 else None
+    # With limits, what is ruled excluded counts as an alternative that breaks one of them.
+    excluded = ruled_out if len(setting.basis.outcomes) == 1 else None
     of_sums = [
-        integrated(model, tally, setting, params, generator, ruled_out=out, known=belief)
+        integrated(model, tally, setting, params, generator, ruled_out=excluded, known=belief)
         for tally, params, belief in zip(tallies, learned.params, sums_of(learned.belief), strict=True)
     ]
     return None if of_sums[0] is None else tuple(each for each in of_sums if each is not None)

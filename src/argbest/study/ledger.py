@@ -236,8 +236,8 @@ class Ledger:
         """[alternative, context] whether a pair is not asked for: set aside or retired; None: all are."""
         if not self.failed and not self.any_retired:  # by far the most common
             return None
-        out = self.set_aside | self.retired
-        return out if out.any() else None
+        unused = self.set_aside | self.retired
+        return unused if unused.any() else None
 
     @property
     def ruled_out(self) -> BoolArray | None:
@@ -247,8 +247,8 @@ class Ledger:
         """
         if not self.failed and not self.any_retired:  # by far the most common
             return None
-        out = (self.set_aside & (self.live.count == 0)) | self.retired
-        return out if out.any() else None
+        impossible = (self.set_aside & (self.live.count == 0)) | self.retired
+        return impossible if impossible.any() else None
 
     def first_own_number(self) -> int:
         """Return the number from which replications of a pair share no seed with any other, if parted now."""

@@ -288,7 +288,7 @@ class Separations:
         slack = how.sign * values + how.constant
         scale = float(np.max(np.abs(values), initial=abs(how.constant), where=np.isfinite(values)))
         parts, start = self._in_context(context).own
-        return _packed(_since(slack, runs, start)), parts, _RESOLUTION * scale
+        return _packed(_from_start(slack, runs, start)), parts, _RESOLUTION * scale
 
     def _differences(self, context: int, chosen: int) -> tuple[Array, Array, float]:
         """Return chosen minus each alternative, [alternative, number], the parts of alpha, and a resolution.
@@ -299,7 +299,7 @@ class Separations:
         values = self._problem.sign * rewards
         scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
         parts, start = self._in_context(context).with_chosen(chosen)
-        return _packed(_since(values[chosen] - values, runs, start)), parts, _RESOLUTION * scale
+        return _packed(_from_start(values[chosen] - values, runs, start)), parts, _RESOLUTION * scale
 
     def _by_context(self, alpha: float | Array) -> list[float]:
         """Return the alpha of every context."""
@@ -328,7 +328,7 @@ def claims(view: "View", alpha: float | Array, assumed: Assumed, selected: IntAr
     Bounds are inf for the selected alternatives, for pairs that are ruled out and for those that break a
     limit. Where none is selected they are −inf for all others, which may still keep the limits.
     """
-    out = view.ruled_out
+    ruled_out = view.ruled_out
     none, chosen, here = selected < 0, np.maximum(selected, 0), np.arange(len(selected))
     lower = view.separations.lower(chosen, alpha, assumed.goal).copy()
     for k, c in view.in_order.sorted:
@@ -339,7 +339,7 @@ def claims(view: "View", alpha: float | Array, assumed: Assumed, selected: IntAr
         kept &= none | (view.separations.kept(i, alpha, own)[chosen, here] >= 0)
         broken = view.separations.kept(i, alpha, own, broken=True) > 0
         lower[broken] = np.inf
-    return Claims(lower if out is None else np.where(out, np.inf, lower), kept)
+    return Claims(lower if ruled_out is None else np.where(ruled_out, np.inf, lower), kept)
 
 
 def missing(view: "View", alpha: float | Array, delta: float, assumed: Assumed) -> BoolArray:
@@ -371,8 +371,8 @@ def reached(lower: Array, delta: float) -> BoolArray:
 
 def answered(view: "View") -> BoolArray:
     """Return in which contexts some alternative can be selected."""
-    out = view.ruled_out
-    return np.ones(view.problem.n_contexts, bool) if out is None else np.any(~out, axis=0)
+    ruled_out = view.ruled_out
+    return np.ones(view.problem.n_contexts, bool) if ruled_out is None else np.any(~ruled_out, axis=0)
 
 
 def _lower(
@@ -403,7 +403,7 @@ def _doubts(values: Array, alpha: Array, resolution: float) -> tuple[BoolArray, 
     return tied, skewed, np.sum(np.isfinite(values), axis=-1)
 
 
-def _since(rows: Array, runs: IntArray, start: IntArray) -> Array:
+def _from_start(rows: Array, runs: IntArray, start: IntArray) -> Array:
     """Return the rows with NaN for numbers before the one at which each row begins to count."""
     return np.where(runs >= start[:, None], rows, np.nan) if start.any() else rows
 

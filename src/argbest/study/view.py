@@ -167,8 +167,8 @@ class Inference:
     @property
     def answered(self) -> BoolArray | None:
         """Which contexts have an alternative that can be chosen, [context]; None: all."""
-        out = self._ruled_out
-        return None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
+        ruled_out = self._ruled_out
+        return None if ruled_out is None or not ruled_out.all(axis=0).any() else np.any(~ruled_out, axis=0)
 
     def certificate_of(self, question: Question, delta: float) -> Certificate:
         """Return how sure the answer to a question is that was put to the contexts of this study."""

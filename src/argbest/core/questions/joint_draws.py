@@ -18,7 +18,7 @@ FOR_CONTRASTS = 64  # draws of which each names one contrast, or one per context
 _KEY = 17
 
 
-def draws(belief: Belief, n: int) -> Array:
+def of_belief(belief: Belief, n: int) -> Array:
     """Return n joint draws of all rewards, [draw, ..., alternative, context]."""
     if offers(belief, DrawsWholeTables):
         return belief.draw_tables(n, _numbers)
