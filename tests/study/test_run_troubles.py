@@ -1,5 +1,6 @@
 """Runs in trouble: pairs that never work, slots that hang, storages out of reach, clocks that differ."""
 
+import itertools
 import sys
 import threading
 import time
@@ -176,12 +177,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_long_run_whose_workers_wait_for_decisions_is_advised_to_batch(
     tmp_path: Path, clock: list[float]
 ) -> None:
+    number = itertools.count()
+
     def taking(seconds: float) -> Study:
         def simulator(alternative: str, context: int, seed: int) -> float:
             clock[0] += seconds
             return simulate(alternative, context, seed)
 
-        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.db"
+        path = tmp_path / f"{next(number)}.db"
         return Study(problem(simulator), policy="equal", model="independent", initial=2, storage=path)
 
     advice = r"waited for decisions: each took 2e\+03 ms, 67% of the time.*batch = 8 under \[run\]"

@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
+from argbest.core.abilities import offers
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem, Simulate
 from argbest.simulators import process
-from argbest.simulators.calling import Outcome, checked, evaluate, reason
-from argbest.simulators.program import Program
+from argbest.simulators.calling import KeepsTime, Outcome, checked, evaluate, reason
 from argbest.study.rewards import impossible_value
 from argbest.study.run_options import Resources
 from argbest.study.trial import Trial
@@ -89,7 +89,7 @@ def chosen(stack: ExitStack, simulate: Simulate, resources: Resources) -> tuple[
     if resources.workers is None and resources.timeout is None:
         return CallersThread(), 1
     slots = resources.workers or 1
-    if isinstance(simulate, Program):  # has processes of its own, and keeps its time; threads wait for them
+    if offers(simulate, KeepsTime):
         return stack.enter_context(Threads(slots)), slots
     from argbest.simulators.pool import SimulationPool, check_portable
 
@@ -227,10 +227,8 @@ class Jobs:
 
 
 def in_time(simulate: Simulate, timeout: float | None) -> Simulate:
-    """Return the simulator; a program is given the time limit, which it keeps itself."""
-    if timeout is None or not isinstance(simulate, Program):
-        return simulate
-    return replace(simulate, timeout=min(timeout, simulate.timeout or timeout))
+    """Return the simulator; one that keeps its time, as a program does, is given the time limit."""
+    return simulate.within(timeout) if timeout is not None and offers(simulate, KeepsTime) else simulate
 
 
 def outcomes(future: Job, n: int, seconds: float) -> Sequence[Outcome]:
