@@ -131,8 +131,8 @@ def of_study(view: "View", target: float, *, worst: bool, delta: float) -> Forec
     reached = np.where(hit.any(axis=0), looks[first, np.arange(len(first))], np.inf)
     low, middle, high = np.quantile(reached, _TAILS, method="inverted_cdf").tolist()
     grid = np.unique(np.quantile(looks, 0.5, axis=1, method="inverted_cdf"))
-    there = _claims_after(looks, claims, grid)
-    curve = pd.DataFrame(np.quantile(there, _TAILS, axis=1).T, columns=["low", "median", "high"])
+    on_grid = _claims_after(looks, claims, grid)
+    curve = pd.DataFrame(np.quantile(on_grid, _TAILS, axis=1).T, columns=["low", "median", "high"])
     curve.insert(0, "replications", grid)
     ends = low / _RANGE_FACTOR, high * _RANGE_FACTOR
     return Forecast(target, worst and several, now, middle, *ends, ahead, curve, asked)
@@ -150,9 +150,11 @@ def after(view: "View", replications: Sequence[int], *, delta: float, paths: int
     """
     certificate, ahead = view.answer_certificate(delta), max(replications, default=0)
     looks, claims = _paths(view, certificate, _UNREACHABLE, worst=False, horizon=ahead, most=paths)
-    there = _claims_after(looks, claims, np.array(replications, np.int64))
-    low, _, high = np.quantile(there, _TAILS, axis=1)
-    return pd.DataFrame({"replications": replications, "mean": there.mean(axis=1), "p5": low, "p95": high})
+    certificates = _claims_after(looks, claims, np.array(replications, np.int64))
+    low, _, high = np.quantile(certificates, _TAILS, axis=1)
+    return pd.DataFrame(
+        {"replications": replications, "mean": certificates.mean(axis=1), "p5": low, "p95": high}
+    )
 
 
 def gain(view: "View", n_next: int, *, delta: float) -> float | None:

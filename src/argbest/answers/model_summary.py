@@ -194,10 +194,10 @@ def _of_effects(effects: pd.DataFrame) -> Iterator[str]:
     if effects["share"].isna().any():
         return
     total = number(np.sqrt((effects["sd"] ** 2).sum()))
-    there = effects[effects["share"] >= ABSENT]
+    present = effects[effects["share"] >= ABSENT]
     shares = [
         f"{_percent(share)} {_EFFECTS[effect]}"
-        for effect, share in zip(there["effect"], there["share"], strict=True)
+        for effect, share in zip(present["effect"], present["share"], strict=True)
     ]
     spread = f"The mean rewards of the pairs have standard deviation {total}"
     yield f"{spread}; of their variance {_listed(shares)}."
@@ -210,15 +210,15 @@ def _of_parts(parts: pd.DataFrame) -> Iterator[str]:
     rows = parts[parts["share"].notna()]
     if rows.empty:
         return
-    there = rows[rows["share"] >= ABSENT].sort_values("share", ascending=False, kind="stable")
+    present = rows[rows["share"] >= ABSENT].sort_values("share", ascending=False, kind="stable")
     shares = [
         f"{_percent(share)} {part} ({_MEANING[part]})"
-        for part, share in zip(there["part"], there["share"], strict=True)
+        for part, share in zip(present["part"], present["share"], strict=True)
     ]
     yield f"By part of the model: {_listed(shares)}."
-    gone = [part for part in rows["part"] if part not in set(there["part"])]
-    if gone:
-        yield f"Absent: {_listed(gone)}."
+    absent = [part for part in rows["part"] if part not in set(present["part"])]
+    if absent:
+        yield f"Absent: {_listed(absent)}."
 
 
 def _of_lengths(lengths: pd.DataFrame) -> Iterator[str]:

@@ -93,11 +93,11 @@ def _of_likeness(check: "ModelCheck") -> Iterator[str]:
 
 def _of_steps(check: "ModelCheck") -> Iterator[str]:
     for row in check.steps.head(_MOST_NAMED).to_dict("records"):
-        who = "all alternatives" if row["alternative"] is None else f"alternative {row['alternative']!r}"
+        which = "all alternatives" if row["alternative"] is None else f"alternative {row['alternative']!r}"
         up = "up" if row["z"] > 0 else "down"
         yield (
-            f"Rewards of {who} jump {up} between {row['column']} = {row['below']:.6g} and {row['above']:.6g} "
-            f"(z = {row['z']:+.1f}), and the model smooths it."
+            f"Rewards of {which} jump {up} between {row['column']} = {row['below']:.6g} and "
+            f"{row['above']:.6g} (z = {row['z']:+.1f}), and the model smooths it."
         )
     if len(check.steps) > _MOST_NAMED:
         yield f"{len(check.steps) - _MOST_NAMED} more alternatives jump."

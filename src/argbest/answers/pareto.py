@@ -172,5 +172,5 @@ def _table(
     if view.ruled_out is not None:
         ruled_out = view.ruled_out[k, c]
         frame.loc[ruled_out, frame.columns[-1 - 3 * len(goals) :]] = np.nan
-    there = ~retired_pairs(problem)[k, c]
-    return frame if there.all() else frame[there].reset_index(drop=True)
+    active = ~retired_pairs(problem)[k, c]
+    return frame if active.all() else frame[active].reset_index(drop=True)

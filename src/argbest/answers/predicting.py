@@ -307,12 +307,12 @@ def prediction_kit(view: View) -> Plain:
     on_grid = set(grid)
     points = [row for row in own if row not in on_grid]
     new = [row for row in grid if row not in own]
-    there = [_at_own_contexts(view)]
+    answers = [_at_own_contexts(view)]
     if new:
         rows = axis.rows([_context(axis, row) for row in new])
-        there += [_at_new_contexts(view, some) for some in rows.blocks(_at_a_time(view))]
+        answers += [_at_new_contexts(view, some) for some in rows.blocks(_at_a_time(view))]
     place = own | {row: len(axis) + i for i, row in enumerate(new)}
-    return _kit(view, stops, points, there, [place[row] for row in grid + points])
+    return _kit(view, stops, points, answers, [place[row] for row in grid + points])
 
 
 def kit_of_some(view: View, alternatives: IntArray, contexts: IntArray) -> Plain:

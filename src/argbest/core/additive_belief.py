@@ -156,13 +156,15 @@ class AdditiveBelief(CorrelatedAlternatives):
                 out -= np.swapaxes(rows, -1, -2) @ rows
             return out
         if not lead:
-            return np.stack([self._within(np.arange(k), here) for here in range(c)])
+            return np.stack([self._within(np.arange(k), context) for context in range(c)])
         out = np.empty((*lead, c, k, k))
-        for here in range(c):
+        for context in range(c):
             every = np.broadcast_to(np.arange(k), (*lead, k))
-            taken = self.rows[..., here]
-            out[..., here, :, :] = rows_of(self.foundation, every, np.full_like(every, here))[..., here]
-            out[..., here, :, :] -= np.swapaxes(taken, -1, -2) @ taken
+            taken = self.rows[..., context]
+            out[..., context, :, :] = rows_of(self.foundation, every, np.full_like(every, context))[
+                ..., context
+            ]
+            out[..., context, :, :] -= np.swapaxes(taken, -1, -2) @ taken
         return out
 
     @cached_property

@@ -165,11 +165,11 @@ def by_features_at(
     """
     solution = _solution(prior, data, most)
     known = solution.features
-    there, own_across = features_elsewhere(prior, cross, known)
+    at_points, own_across = features_elsewhere(prior, cross, known)
     g = known.n_trend
-    points = _Points(there, own_across, known.by_context[:, g:] @ there[:, g:].T)
-    own = prior.variance - np.sum(there[:, :g] ** 2, axis=1)
-    own = own - known.shared[:, None] * np.sum(there[:, g:] ** 2, axis=1)  # [alternative, X]
+    points = _Points(at_points, own_across, known.by_context[:, g:] @ at_points[:, g:].T)
+    own = prior.variance - np.sum(at_points[:, :g] ** 2, axis=1)
+    own = own - known.shared[:, None] * np.sum(at_points[:, g:] ** 2, axis=1)  # [alternative, X]
     left = _unexplained(solution, points)
     for one in solution.solved:
         across = one.root[..., None] * _across(one, points, solution)

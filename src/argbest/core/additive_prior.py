@@ -186,14 +186,16 @@ class AdditivePrior:
 
     def _add_noise_like(self, out: Array, alternative: IntArray, context: IntArray, weight: Array) -> None:
         """Add 1{c = c′} Σ_j weight_j v_j(c) v_k(c) to ``out`` [..., m, alternative, context′]."""
-        there = np.take_along_axis(np.asarray(self.noise_like), context[..., None, :], axis=-1)
-        there = np.swapaxes(there, -1, -2)  # [..., m, alternative]
-        there = np.sum(weight * np.take_along_axis(there, alternative, axis=-1), axis=-1)[..., None] * there
+        loadings = np.take_along_axis(np.asarray(self.noise_like), context[..., None, :], axis=-1)
+        loadings = np.swapaxes(loadings, -1, -2)  # [..., m, alternative]
+        loadings = (
+            np.sum(weight * np.take_along_axis(loadings, alternative, axis=-1), axis=-1)[..., None] * loadings
+        )
         if self.same is None:
             where: tuple[Any, ...] = (*leading(context.shape), slice(None), context)
-            out[where] += there
+            out[where] += loadings
         else:
-            out += there[..., None] * self.same[context][..., None, :]
+            out += loadings[..., None] * self.same[context][..., None, :]
 
     def rows_to(self, alternative: IntArray, context: IntArray, to: IntArray) -> Array:
         """Return the covariances of cells [m] of one study with those of some alternatives, [m, to, c]."""

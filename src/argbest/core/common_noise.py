@@ -409,10 +409,10 @@ def counted(rho: Array, uneven: Array | None) -> tuple[Array, Array]:
 def _uneven(tally: Tally, noise: Array) -> float:
     n_alternatives, freedom = tally.shape[0], 0
     cov, whole = np.zeros((n_alternatives, n_alternatives)), 0.0
-    for here in _contexts(tally, noise):
-        if here.alternative.shape[1] == n_alternatives:
-            shared = here.present.all(axis=1, keepdims=True)
-            n, z = shared.sum(axis=-1, keepdims=True), here.z * shared
+    for part in _contexts(tally, noise):
+        if part.alternative.shape[1] == n_alternatives:
+            shared = part.present.all(axis=1, keepdims=True)
+            n, z = shared.sum(axis=-1, keepdims=True), part.z * shared
             z = shared * (z - z.sum(axis=-1, keepdims=True) / np.maximum(n, 1))
             whole += float(np.sum(z**2))
             z -= z.mean(axis=1, keepdims=True)
@@ -459,7 +459,7 @@ def _contexts(tally: Tally, noise: Array) -> Iterator[_Contexts]:
             where = place[c[own]], row[k[own], c[own]], rank[own]
             present, table = np.zeros((2, len(context), size, width))
             present[where], table[where] = 1.0, z[own]
-            there = np.nonzero(observed[:, context].T)[1].reshape(-1, size), context[:, None]
-            sd, rest = np.sqrt(noise[there]), tally.count[there] - present.sum(axis=-1)
-            squares = np.where(rest > 0, tally.m2[there] / sd**2 - np.sum(table**2, axis=-1), 0.0)
-            yield _Contexts(*there, sd, present, table, rest, np.maximum(squares, 0.0))
+            pairs = np.nonzero(observed[:, context].T)[1].reshape(-1, size), context[:, None]
+            sd, rest = np.sqrt(noise[pairs]), tally.count[pairs] - present.sum(axis=-1)
+            squares = np.where(rest > 0, tally.m2[pairs] / sd**2 - np.sum(table**2, axis=-1), 0.0)
+            yield _Contexts(*pairs, sd, present, table, rest, np.maximum(squares, 0.0))

@@ -183,8 +183,8 @@ class FocusedBelief(CorrelatedAlternatives):
             return self
         k, c = int(decision.alternative), int(decision.context)
         whole = self.including(decision.alternative)
-        here = Decision(whole._place(decision.alternative)[0], decision.context)
-        inner = whole.inner.update_common(here, number, value, told)
+        inner_decision = Decision(whole._place(decision.alternative)[0], decision.context)
+        inner = whole.inner.update_common(inner_decision, number, value, told)
         if value is None:  # the value that was expected
             value = inner.shocks.since.value[..., -1]  # type: ignore[union-attr]
         n = float(np.asarray(told, float))

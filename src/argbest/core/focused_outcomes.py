@@ -100,16 +100,16 @@ def foremost(belief: Outcomes, n: int) -> tuple[IntArray, BoolArray]:
     keep from being the best within limits: max(d, 0)/τ behind the leader, plus max(−ζ, 0) of every slack.
     The leader has the largest mean of those that are likely to keep the limits, or comes nearest to it.
     """
-    mean, now = belief.mean, Standing.of(belief)
-    zeta, (k, c) = np.stack(now.zeta), mean.shape
-    leader = _leaders(mean, now.kept, log_ndtr(zeta).sum(axis=0)), np.arange(c)
+    mean, standing = belief.mean, Standing.of(belief)
+    zeta, (k, c) = np.stack(standing.zeta), mean.shape
+    leader = _leaders(mean, standing.kept, log_ndtr(zeta).sum(axis=0)), np.arange(c)
     behind, spread = mean[leader] - mean, np.sqrt(belief.var + belief.var[leader])
     ratio = np.divide(behind, spread, out=np.where(behind > 0, np.inf, 0.0), where=spread > 0)
     distance = np.maximum(ratio, 0.0) + np.maximum(-zeta, 0.0).sum(axis=0)
     drawn = np.zeros((k, c), bool)
     drawn[leader] = True
-    drawn[np.argsort(-now.worth.mean(axis=1), kind="stable")[: max(1, DRAWN_JOINTLY // (3 * c))]] = True
-    safest = np.argsort(-now.worth, axis=0, kind="stable")[: max(1, DRAWN_JOINTLY // (6 * c))]
+    drawn[np.argsort(-standing.worth.mean(axis=1), kind="stable")[: max(1, DRAWN_JOINTLY // (3 * c))]] = True
+    safest = np.argsort(-standing.worth, axis=0, kind="stable")[: max(1, DRAWN_JOINTLY // (6 * c))]
     np.put_along_axis(drawn, safest, True, axis=0)
     nearest = np.argsort(np.where(drawn, np.inf, distance), axis=None, kind="stable")
     drawn.flat[nearest[: max(DRAWN_JOINTLY - int(drawn.sum()), 0)]] = True

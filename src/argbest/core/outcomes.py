@@ -411,10 +411,10 @@ def _common_precision(shocks: Shocks, told: Array, pairs: tuple[IntArray, IntArr
             groups.setdefault(which, []).append(int(shown.alternative[i]))
     for (context, _), alternatives in groups.items():
         rho = float(shocks.correlation[context])
-        there = [place[pair] for pair in ((each, context) for each in alternatives) if pair in place]
+        places = [place[pair] for pair in ((each, context) for each in alternatives) if pair in place]
         share = rho / (1.0 - rho + len(alternatives) * rho)
-        precision[np.ix_(there, there)] += (np.eye(len(there)) - share) / (1.0 - rho)
-        alone[there] -= 1.0
+        precision[np.ix_(places, places)] += (np.eye(len(places)) - share) / (1.0 - rho)
+        alone[places] -= 1.0
     return np.asarray(precision + np.diag(np.maximum(alone, 0.0)))
 
 

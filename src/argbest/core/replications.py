@@ -309,9 +309,9 @@ def pending_observations(pending: IntArray, belief: Any) -> PendingObservations:
     shared: Shocks | None = belief.shocks
     if shared is not None:
         return shared.pending_observations(pending, belief.mean)
-    there = np.nonzero(pending)
-    noise = np.diag(belief.noise[there] / pending[there])
-    return PendingObservations(there[0][:, None], there[1], np.ones((len(noise), 1)), noise, None)
+    pairs = np.nonzero(pending)
+    noise = np.diag(belief.noise[pairs] / pending[pairs])
+    return PendingObservations(pairs[0][:, None], pairs[1], np.ones((len(noise), 1)), noise, None)
 
 
 @dataclass(frozen=True)
@@ -344,8 +344,8 @@ class Shocks:
         present, value = np.zeros((*lead, n_alternatives), bool), np.zeros((*lead, n_alternatives))
         for shown in (self.told, self.since):
             *studies_of, place = np.nonzero(shown.of(decision.context, np.asarray(number)))
-            there = (*studies_of, shown.alternative[(*studies_of, place)])
-            present[there], value[there] = True, shown.value[(*studies_of, place)]
+            seen = (*studies_of, shown.alternative[(*studies_of, place)])
+            present[seen], value[seen] = True, shown.value[(*studies_of, place)]
         studies: tuple[Any, ...] = leading(lead)
         sd = np.sqrt(self.noise[(*studies, slice(None), decision.context)])
         own = np.sqrt(at(self.noise, decision))

@@ -173,8 +173,8 @@ def features_elsewhere(prior: AdditivePrior, cross: AdditivePrior, known: Featur
     levels = np.ones((len(nearness), 1))
     if known.level is not None and cross.level is not None:
         levels = features_of(cross.level[marks.levels].T, known.level.lower)
-    there = _by_context(cross, marks, np.sqrt(scale) * trend, levels, nearness)
-    return there, _own(cross, known.by_context, there, known.n_trend)
+    by_context = _by_context(cross, marks, np.sqrt(scale) * trend, levels, nearness)
+    return by_context, _own(cross, known.by_context, by_context, known.n_trend)
 
 
 def _by_context(

@@ -430,16 +430,16 @@ class AdditiveGP:
         rules = self._hyperprior(params.fitted.shape, setting).rules.copy()
         if self.noise_sd is not None:
             rules[-1] = fixed(1.0)
-        near = {
+        scales = {
             "trend": params.trend,
             "alternative": params.offset + params.joint,
             "own": params.joint + params.own,
         }
-        there = {name: bool(scale > _VANISHED * params.spread**2) for name, scale in near.items()}
+        present = {name: bool(scale > _VANISHED * params.spread**2) for name, scale in scales.items()}
         of_contexts = d - sources
         lengths = [*["trend"] * of_contexts, *[""] * sources, *["alternative"] * a]
         lengths += [*["own"] * of_contexts, *[""] * sources]  # at whatever distance sources are, it is well
-        kinds = ["distance" if there.get(part) else "" for part in lengths] + ["part"] * len(PARTS)
+        kinds = ["distance" if present.get(part) else "" for part in lengths] + ["part"] * len(PARTS)
         kinds += ["", "noise"]  # of what is like the noise any share is well
         return tuple(search_troubles(params.theta[None], params.status[None], rules, kinds))
 

@@ -104,8 +104,8 @@ class DVRLoss(_Reduction):
         if not offers(question, HasLimits):
             return super().decide(now)
         terms = [
-            log_reduction(what, log_weight + _log_parts(setting), cost=setting.cost)
-            for what, log_weight in question.weighed(now.belief, setting.excluded)
+            log_reduction(quantities, log_weight + _log_parts(setting), cost=setting.cost)
+            for quantities, log_weight in question.weighed(now.belief, setting.excluded)
         ]
         return now.pick(largest(np.logaddexp.reduce(terms), now.candidates))
 
@@ -240,7 +240,7 @@ def _correlated(contrasts: Quantities, log_density: Array, ahead: NextReplicatio
             if ahead is None:
                 total += np.einsum("...m,...mkc->...kc", own, np.square(part, out=part))
                 continue
-            there = ahead.covariances(part)
-            by_context = own[..., None, None, :] @ np.square(there, out=there)
+            of_next = ahead.covariances(part)
+            by_context = own[..., None, None, :] @ np.square(of_next, out=of_next)
             total += by_context[..., 0, :].swapaxes(-1, -2)
     return np.asarray(kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)

@@ -288,7 +288,7 @@ class Journal:
             )
         except TooFewDataError:
             on_their_way = bool(due) or any(
-                self.ledger.trials.designed(i) for i, who in self.ledger.held.items() if who != BY_HAND
+                self.ledger.trials.designed(i) for i, worker in self.ledger.held.items() if worker != BY_HAND
             )
             if request.trials_left is None or not on_their_way:
                 raise

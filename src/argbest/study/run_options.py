@@ -115,7 +115,7 @@ class RunEnd:
     def trials_left(self, journal: Journal) -> int:
         """Return how many more trials the run may begin, those under way taken into account."""
         ledger, left = journal.ledger, math.inf
-        under_way = [i for i, who in ledger.held.items() if who != BY_HAND]
+        under_way = [i for i, worker in ledger.held.items() if worker != BY_HAND]
         if self.budget is not None:
             left = self.budget - ledger.n_replications - len(under_way)
         if self.seconds is not None and ledger.spent + journal.expected_seconds(under_way) >= self.seconds:

@@ -313,22 +313,22 @@ class _Run:
         """Return whether no other worker has trials under way; those of dead workers are given back."""
         if self._give_back_trials_of_dead_workers():
             return False
-        return all(who == BY_HAND for who in self.study._journal.ledger.held.values())
+        return all(worker == BY_HAND for worker in self.study._journal.ledger.held.values())
 
     def _give_back_trials_of_dead_workers(self) -> bool:
         """Give back the trials of workers that died, to be asked for first; return whether there were any."""
         journal = self.study._journal
-        held = {i: who for i, who in journal.ledger.held.items() if who != BY_HAND}
+        held = {i: name for i, name in journal.ledger.held.items() if name != BY_HAND}
         if not held:
             return False
         known, unreached = {worker.name: worker for worker in journal.workers()}, self.patience.unreached
         dead = {
-            who
-            for who in held.values()
-            if who not in known or self.watch.dead(known[who], unreached=unreached)
+            name
+            for name in held.values()
+            if name not in known or self.watch.dead(known[name], unreached=unreached)
         }
         if dead:
-            journal.give_back([i for i, who in held.items() if who in dead], workers=dead)
+            journal.give_back([i for i, name in held.items() if name in dead], workers=dead)
         return bool(dead)
 
 

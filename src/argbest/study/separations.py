@@ -283,10 +283,10 @@ class Separations:
 
         The parts are [alternative]. Slacks closer than the resolution are equal but for rounding.
         """
-        how = self.basis.outcomes[limit + 1]
-        values, runs = self._in_order.sum_of_context(context, self.basis.weights[how.sum])
-        slack = how.sign * values + how.constant
-        scale = float(np.max(np.abs(values), initial=abs(how.constant), where=np.isfinite(values)))
+        outcome = self.basis.outcomes[limit + 1]
+        values, runs = self._in_order.sum_of_context(context, self.basis.weights[outcome.sum])
+        slack = outcome.sign * values + outcome.constant
+        scale = float(np.max(np.abs(values), initial=abs(outcome.constant), where=np.isfinite(values)))
         parts, start = self._in_context(context).own
         return _packed(_from_start(slack, runs, start)), parts, _RESOLUTION * scale
 
@@ -329,14 +329,14 @@ def claims(view: "View", alpha: float | Array, assumed: Assumed, selected: IntAr
     limit. Where none is selected they are −inf for all others, which may still keep the limits.
     """
     ruled_out = view.ruled_out
-    none, chosen, here = selected < 0, np.maximum(selected, 0), np.arange(len(selected))
+    none, chosen, contexts = selected < 0, np.maximum(selected, 0), np.arange(len(selected))
     lower = view.separations.lower(chosen, alpha, assumed.goal).copy()
     for k, c in view.in_order.sorted:
         lower[np.arange(len(lower)) != chosen[c] if k == chosen[c] else k, c] = -np.inf
     lower[:, none] = -np.inf
     kept = np.ones(len(selected), bool)
     for i, own in enumerate(assumed.slacks):
-        kept &= none | (view.separations.kept(i, alpha, own)[chosen, here] >= 0)
+        kept &= none | (view.separations.kept(i, alpha, own)[chosen, contexts] >= 0)
         broken = view.separations.kept(i, alpha, own, broken=True) > 0
         lower[broken] = np.inf
     return Claims(lower if ruled_out is None else np.where(ruled_out, np.inf, lower), kept)
@@ -359,8 +359,8 @@ def _missing(
     """Return those that a guarantee of the selected alternatives [context] needs."""
     certified = claims(view, alpha, assumed, selected)
     rivals = ~reached(certified.lower, delta)
-    chosen, here = np.maximum(selected, 0), np.arange(view.problem.n_contexts)
-    rivals[chosen, here] |= (selected >= 0) & (rivals.any(axis=0) | ~certified.kept)
+    chosen, contexts = np.maximum(selected, 0), np.arange(view.problem.n_contexts)
+    rivals[chosen, contexts] |= (selected >= 0) & (rivals.any(axis=0) | ~certified.kept)
     return np.asarray(rivals & answered(view))
 
 

@@ -238,8 +238,8 @@ class Study:
             contexts=contexts, unit=unit,
             reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
-        who = runs.problem.population
-        if who is not None and who.represented is not None:
+        population = runs.problem.population
+        if population is not None and population.represented is not None:
             warnings.warn(runs.notes[-1], DataNotice, stacklevel=2)
         return runs.study(
             policy=policy, model=model, seed=seed, refit_every=refit_every,
@@ -312,12 +312,12 @@ class Study:
 
     def __str__(self) -> str:
         """Return the study in a line; where contexts are a population, with its rule and groups below."""
-        who = self.problem.population
-        if who is None or not self.n_replications:
+        population = self.problem.population
+        if population is None or not self.n_replications:
             return repr(self)
         return "\n".join(
             [
-                f"{self.problem.name}: {who.words}; {self.n_replications:,} replications",
+                f"{self.problem.name}: {population.words}; {self.n_replications:,} replications",
                 *people_.in_words(self.view()),
                 "`predict(people)` chooses for anybody, `check_population()` checks on people never seen.",
             ]

@@ -265,7 +265,7 @@ def _of_some(own: Array, holds: BoolArray, depth: int) -> _Ends:
         axis=-1
     )  # of equal trees the one with fewer conditions
     root = fewest.argmax(axis=-1)
-    there = np.arange(len(own)), root
+    at_root = np.arange(len(own)), root
     whole = total.max(axis=-1)
-    split = value[there] > whole + scale
-    return _Ends(np.where(split, value[there], whole), np.where(split, root, -1), second[there])
+    split = value[at_root] > whole + scale
+    return _Ends(np.where(split, value[at_root], whole), np.where(split, root, -1), second[at_root])
