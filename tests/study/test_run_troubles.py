@@ -201,7 +201,7 @@ def test_a_long_run_whose_workers_wait_for_decisions_is_advised_to_batch(
 def test_compilation_is_no_reason_to_advise_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a hundred seconds sixty went into decisions, but fifty-five of these into compiling code."""
     now = time.monotonic()
-    parts: dict[str, Any] = dict.fromkeys(("study", "end", "patience", "report", "track"))
+    parts: dict[str, Any] = dict.fromkeys(("study", "journal", "end", "patience", "report", "track"))
     parts |= {"resources": SimpleNamespace(batch=1), "total": 0, "asked": 10}
     parts |= {"jobs": SimpleNamespace(slots=2), "presence": SimpleNamespace(busy=80.0)}
     run = runner._Run(**parts, begun=now - 100.0, asking=60.0)
