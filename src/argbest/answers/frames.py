@@ -337,6 +337,7 @@ def _note(labels: Sequence[Label], out: BoolArray, active: BoolArray) -> str:
 
 
 def _pairs(view: "View", ids: IntArray) -> pd.DataFrame:
+    """Return one row per trial of these ids: where it was run, its replication number and its seed."""
     names, columns, problem = (
         ("alternative", "context", "replication", "seed"),
         view.trials.columns,

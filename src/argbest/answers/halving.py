@@ -61,6 +61,7 @@ def of_study(view: "View", question: Question) -> Halving | None:
 
 
 def _halving(view: "View", question: Question) -> Halving | None:
+    """Return what `of_study` does, by simulating on until the loss is halved or the horizon reached."""
     horizon, n = forecasting.horizon(view), forecasting.n_paths(view, _PATHS)
     setting, ruled_out = replace(view.setting, question=question), view.ruled_out
     shown = shown_to_policies(setting)

@@ -127,6 +127,7 @@ def of_sums(view: "View") -> tuple[ModelCheck, ...]:
 
 
 def _of_sum(view: "View", place: int) -> ModelCheck:
+    """Return the check of one sum of responses; of single rewards alone where none can be fitted yet."""
     own = view.sums[place]
     rewards = own.replicates()
     try:
@@ -306,6 +307,7 @@ class _Predicted(NamedTuple):
 def _predicted(
     model: Model[Any], setting: Setting, tally: Tally, params: Any, wanted: BoolArray
 ) -> _Predicted:
+    """Return the pairs ``wanted`` as all others predict them, with shared noise if the model knows of any."""
     plain = tally.statistics_alone
     belief = exact_at(model.posterior(plain, setting, params), np.nonzero(wanted)[0])  # once for all pairs
     relates = belief.own_cov is None

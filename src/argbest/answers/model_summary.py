@@ -149,6 +149,7 @@ def _effects(mean: Array) -> pd.DataFrame:
 
 
 def _parts(found: Findings) -> pd.DataFrame:
+    """Return a row per part of the model, then the curves of alternatives, if any, and the noise."""
     variation = found.variation or {}
     total = sum(variation.values())
     rows: list[tuple[Any, ...]] = [
@@ -248,6 +249,7 @@ def _remark(row: Any, many: bool) -> str:
 
 
 def _of_noise(parts: pd.DataFrame) -> str:
+    """Return how large the noise of one replication is."""
     noise = parts[parts["part"] == "noise"].iloc[0]
     spread = f", pairs from {_range(noise)}" if noise["low"] < noise["high"] else ""
     return f"The noise of one replication has standard deviation {number(noise['sd'])}{spread}."
@@ -304,6 +306,7 @@ def _of_common_noise(view: "View") -> Iterator[str]:
 
 
 def _of_shared(view: "View", belief: Belief) -> str:
+    """Return how much noise is common to all alternatives; where it is treated as own, why."""
     shocks = shocks_of(belief)
     if shocks is not None:
         share = 100 * shocks.correlation

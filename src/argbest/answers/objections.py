@@ -57,6 +57,7 @@ def of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
 
 
 def _of_noise(check: "ModelCheck", axes: _Axes, model: Model[Any]) -> Iterator[str]:
+    """Yield whether noise levels differ that the model takes for one."""
     if not check.noise_p_value < FALSE_ALARM:
         return
     which = ""
@@ -83,6 +84,7 @@ def _of_noise(check: "ModelCheck", axes: _Axes, model: Model[Any]) -> Iterator[s
 
 
 def _of_likeness(check: "ModelCheck") -> Iterator[str]:
+    """Yield whether alternatives deviate alike that the model takes for unrelated."""
     if check.alike_p_value < FALSE_ALARM:
         yield (
             "Different alternatives deviate in the same way in the same contexts "
@@ -92,6 +94,7 @@ def _of_likeness(check: "ModelCheck") -> Iterator[str]:
 
 
 def _of_steps(check: "ModelCheck") -> Iterator[str]:
+    """Yield the largest jumps of mean rewards along the contexts."""
     for row in check.steps.head(_MOST_NAMED).to_dict("records"):
         which = "all alternatives" if row["alternative"] is None else f"alternative {row['alternative']!r}"
         up = "up" if row["z"] > 0 else "down"
@@ -104,6 +107,7 @@ def _of_steps(check: "ModelCheck") -> Iterator[str]:
 
 
 def _of_regions(axes: _Axes) -> Iterator[str]:
+    """Yield the alternatives, and the contexts, that are off as a whole."""
     for axis, frame in axes:
         off = frame[frame["off"]].sort_values("p_value", kind="stable")
         if len(off):
@@ -116,6 +120,7 @@ def _of_regions(axes: _Axes) -> Iterator[str]:
 
 
 def _of_pairs(check: "ModelCheck", problem: Problem) -> Iterator[str]:
+    """Yield the pairs that are farthest from what the others predict."""
     flagged = check.pairs[check.pairs["flagged"]]
     order = flagged["z"].abs().sort_values(ascending=False).index
     some = flagged.loc[order[:_MOST_NAMED]]

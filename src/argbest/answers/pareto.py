@@ -104,6 +104,7 @@ def of_study(view: "View", asked: Pareto) -> ParetoAnswer:
 
 
 def _answered(view: "View", asked: Pareto, goals: tuple[Goal, ...]) -> ParetoAnswer:
+    """Return the answer for these goals, the first of which is the goal of the joint draws."""
     problem, labels = view.problem, view.problem.alternatives.labels
     # Joint draws of several goals, larger being better, are those of one goal and of the slacks of limits
     # that have a bound of 0.

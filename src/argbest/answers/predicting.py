@@ -486,6 +486,7 @@ def parameters(view: View) -> Plain | None:
 
 
 def _coordinates(view: View) -> list[Plain]:
+    """Return the description of every coordinate of the contexts for `prediction_kit`."""
     described = []
     for name, held in view.problem.contexts.coordinates.items():
         column: Plain = {"name": name, "kind": "category", "values": list(held)}

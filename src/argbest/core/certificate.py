@@ -108,6 +108,7 @@ class Mixture:
         return whole.reshape(-1, *whole.shape[2:])
 
     def _average(self, say: Callable[[Belief], Array]) -> Array:
+        """Return the average over all beliefs of what ``say`` says of them."""
         total = sum(say(belief).sum(axis=self.axis) for _, belief in self._portions())
         return np.asarray(total / self.n_points)
 
@@ -117,6 +118,7 @@ class Mixture:
         return np.repeat(np.expand_dims(selected, self.axis), n, axis=self.axis)
 
     def _portions(self) -> Iterator[tuple[slice, Belief]]:
+        """Yield the beliefs, some points at a time."""
         if self.portion >= self.n_points:
             yield slice(self.n_points), self._whole
             return
@@ -129,6 +131,7 @@ class Mixture:
         return self._conditioned(slice(self.n_points))
 
     def _conditioned(self, some: slice) -> Belief:
+        """Return the beliefs of some points, with few Sobol points for each: their average rests on all."""
         belief = self.condition(some)
         if offers(belief, CountsOnPoints):
             return belief.with_draws(_DRAWS[self.n_points < _ENOUGH_POINTS])
@@ -506,6 +509,7 @@ class Certificate(Sentences):
         return 0 if self._needs_no_draws else len(self.drawn_losses)
 
     def _blocks(self, multiple: int) -> Iterable[Array]:
+        """Yield normals, some at a time: a multiple of the number given, or all that were given."""
         return self.source(multiple) if callable(self.source) else [self.source]
 
     @property

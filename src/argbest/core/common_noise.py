@@ -407,6 +407,7 @@ def counted(rho: Array, uneven: Array | None) -> tuple[Array, Array]:
 
 
 def _uneven(tally: Tally, noise: Array) -> float:
+    """Return the `unevenness` of one study."""
     n_alternatives, freedom = tally.shape[0], 0
     cov, whole = np.zeros((n_alternatives, n_alternatives)), 0.0
     for part in _contexts(tally, noise):

@@ -180,12 +180,14 @@ def features_elsewhere(prior: AdditivePrior, cross: AdditivePrior, known: Featur
 def _by_context(
     prior: AdditivePrior, marks: Landmarks, trend: Array, levels: Array, nearness: Array
 ) -> Array:
+    """Return Ψ from the features of the three kernels, [context, q]."""
     if not len(marks.alternatives):
         return trend
     return np.concatenate([trend, np.sqrt(prior.offset) * levels, np.sqrt(prior.joint) * nearness], axis=1)
 
 
 def _own(prior: AdditivePrior, left: Array, right: Array, n_trend: int) -> Array:
+    """Return the covariance of an alternative with itself that the features of the trend leave."""
     rest = prior.trend - left[:, :n_trend] @ right[:, :n_trend].T
     levels = prior.offset if prior.level is None else prior.offset * prior.level
     return np.asarray(rest + levels + (prior.joint + prior.own) * prior.nearness)

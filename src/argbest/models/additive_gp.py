@@ -405,6 +405,7 @@ class AdditiveGP:
         )
 
     def _prior(self, setting: Setting, params: AdditiveGPParams, separation: Array) -> AdditivePrior:
+        """Return the prior covariance under these parameters, for tables of these separations."""
         one, like = np.ones(params.own.shape), None
         if params.noise_like is not None and np.any(params.correlation > 0.0):
             common = params.noise_like[..., None] * np.maximum(params.correlation, 0.0)

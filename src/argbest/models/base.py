@@ -331,6 +331,7 @@ def _joined(
     shared: SharedNoise | None,
     ruled_out: BoolArray | None,
 ) -> Mixture:
+    """Return the mixture of several sums from those of each; of one sum, its own."""
     basis = parts[0].setting.basis
     if len(basis.outcomes) == 1:
         return mixtures[0]

@@ -171,6 +171,7 @@ def context_by_context(tally: Tally, shown: Replications, noise: Array, correlat
 def _belief(
     mean: Array, cov: Array, noise: Array, shown: Replications | None, correlation: Array
 ) -> AdditiveBelief:
+    """Return a belief with covariances within contexts [..., context, alternative, alternative′] alone."""
     var = np.swapaxes(np.einsum("...ckk->...ck", cov), -1, -2).copy()
     stack = Stack(np.zeros((*mean.shape[:-2], 0, *mean.shape[-2:])))
     ahead = np.maximum(correlation, 0.0)  # what goes against each other is not shared any more

@@ -304,6 +304,7 @@ def search_troubles(theta: Array, status: IntArray, rules: Array, kinds: Sequenc
 
 
 def _at_limits(theta: Array, rules: Array, kinds: AnyArray) -> Iterator[str]:
+    """Yield what it means that searches ended at a limit, for each kind of parameter."""
     low, high = rules[:, -2], rules[:, -1]
     ends = (theta <= low + _TOUCHING) & (low < high), (theta >= high - _TOUCHING) & (low < high)
     for kind, words in _LIMITS.items():

@@ -1,7 +1,8 @@
 """Initial designs: which pairs are simulated before a policy decides; "auto" chooses one by the budget."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 
@@ -31,6 +32,12 @@ class Design(Protocol):
             problem: What is to be simulated.
             generator: The random numbers to draw with.
         """
+
+
+class NumbersReplications(Design, Protocol):
+    """A design of pairs that were simulated elsewhere, whose replications have numbers already."""
+
+    numbers: Sequence[int] | None  # of the pairs, in their order; None: 0, 1, ...
 
 
 @dataclass(frozen=True)
@@ -126,8 +133,8 @@ def design(given: object) -> Design:
     """Return the design meant by a number of replications, a design, or a list of (alternative, context)."""
     if is_whole(given):
         return EveryPair(int(given))
-    if hasattr(given, "pairs") and not isinstance(given, type):
-        return cast(Design, given)
+    if offers(given, Design) and not isinstance(given, type):
+        return given
     named = entries(given)
     if named is not None and all(isinstance(each, list | tuple) and len(each) == 2 for each in named):
         return Pairs(tuple((k, c) for k, c in named))

@@ -69,6 +69,7 @@ class Threads(Executor):
         return False
 
     def _serve(self) -> None:
+        """Make the calls that come, one after the other, until None comes."""
         while (job := self._jobs.get()) is not None:
             future, fn, args, kwargs = job
             if not future.set_running_or_notify_cancel():

@@ -315,6 +315,7 @@ def phase() -> str:
 
 @contextmanager
 def _bar(budget: int, done: int, opening: str) -> Iterator[Progress]:
+    """Yield the function that moves a bar in a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TimeElapsedColumn
     from rich.progress import TimeRemainingColumn as Remaining

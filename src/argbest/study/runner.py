@@ -144,6 +144,7 @@ class _Run:
             raise
 
     def _simulate(self) -> None:
+        """Keep all slots busy until the end; then wait for what is under way."""
         if is_shared(self.journal.storage):
             self.study.refresh()
             self._give_back_trials_of_dead_workers()

@@ -70,6 +70,7 @@ class InOrder:
         self._next[pair] = number
 
     def _append(self, pair: tuple[int, int], rows: range) -> None:
+        """Count rows of the store as the next values of a pair."""
         counted, goal = self._rows.setdefault(pair, []), self.goal
         for row in rows:
             if counted:
@@ -245,6 +246,8 @@ class Separations:
         return _doubts(slack, alpha * shares, resolution)
 
     def _of_context(self, context: int, chosen: int, alpha: float, assumed: Assumption) -> Array:
+        """Return the bounds of `lower` in one context."""
+
         def made() -> Array:
             differences, shares, resolution = self._differences(context, chosen)
             ends = None
@@ -258,6 +261,8 @@ class Separations:
         return self._once(context, (context, chosen, alpha, assumed), made)
 
     def _slack(self, context: int, limit: int, broken: bool, alpha: float, assumed: Assumption) -> Array:
+        """Return the bounds of `kept` in one context."""
+
         def made() -> Array:
             slack, shares, resolution = self._slacks(context, limit)
             ends = assumed.reward_range

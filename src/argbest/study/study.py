@@ -298,6 +298,7 @@ class Study:
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
     ) -> None:
+        """Set all that a study holds, from its definition."""
         self.seed: int = stored["seed"]
         self.refit_every: int | str = stored["refit_every"]
         self.common_random_numbers: bool = stored["common_random_numbers"]

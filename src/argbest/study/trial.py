@@ -470,6 +470,7 @@ class Records(_MadeWhenSeen[Told]):
         return np.repeat(np.arange(len(self)), np.abs(self.columns.numbers("size")))
 
     def _end(self) -> int:
+        """Return the first row of the store after those of all records."""
         return int(self.columns["start"][-1] + abs(self.columns["size"][-1])) if len(self) else 0
 
     def _make(self, row: int) -> Told:

@@ -116,6 +116,7 @@ class Conditions:
 
 
 def _conditions(column: Column) -> Iterator[Condition]:
+    """Yield the conditions on one column that are tried."""
     if not column.categorical:
         numbers = np.sort(np.array(column.values, float))
         distinct = np.unique(numbers)
@@ -241,6 +242,7 @@ def _searched(own: Array, holds: BoolArray, depth: int) -> _Ends:
 
 
 def _of_some(own: Array, holds: BoolArray, depth: int) -> _Ends:
+    """Return what `_searched` does, for so few tables that their sums fit into memory."""
     marks = holds.astype(float)
     total = own.sum(axis=1)  # [draw, alternative]
     with_one = marks @ own  # [draw, condition, alternative]
