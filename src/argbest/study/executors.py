@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from argbest.core.abilities import offers
 from argbest.errors import InputError, SimulationError
@@ -26,6 +26,14 @@ _Call: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
 
 _POLL = 0.2  # seconds between looks at what other processes do
 _NEGLIGIBLE = 0.02  # part of a job's time that a worker may wait for its next job
+
+
+class ComesAndGoes(Protocol):
+    """An executor whose workers come and go."""
+
+    @property
+    def present(self) -> int:
+        """How many workers there are now."""
 
 
 class CallersThread(Executor):
@@ -130,7 +138,8 @@ class Jobs:
     @property
     def open_slots(self) -> int:
         """How many may simulate now: an executor whose workers come and go says how many are present."""
-        return min(self.slots, max(1, getattr(self.executor, "present", self.slots)))
+        present = self.executor.present if offers(self.executor, ComesAndGoes) else self.slots
+        return min(self.slots, max(1, present))
 
     @property
     def at_a_time(self) -> int:
@@ -186,7 +195,7 @@ class Jobs:
                 found.append(self.finished.get(timeout=_POLL))
             except Empty:
                 found += self._out_of_time()
-                if not found and fill is not None and hasattr(self.executor, "present"):
+                if not found and fill is not None and offers(self.executor, ComesAndGoes):
                     fill()
         self.last_look, self.learning = time.monotonic(), 0.0
         with suppress(Empty):
