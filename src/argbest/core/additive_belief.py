@@ -242,7 +242,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         weight = weight_of(np.asarray(told, float), spread, seen.noise)
         expected = (seen.weight * self.mean[where]).sum(axis=-1) + seen.shown
         value = expected if value is None else np.asarray(value, float)
-        later = self.shocks.taken(decision, number, value, told)
+        later = self.shocks.add(decision, number, value, told)
         mean = Observation(
             seen.alternative,
             decision.context,

@@ -338,6 +338,11 @@ def next_replications(belief: Belief) -> NextReplications | None:
     return belief.next_replications if offers(belief, SharesNoise) else None
 
 
+def quick_draw(belief: Belief, normals: Array) -> Array:
+    """Return joint draws of all rewards from normals of their shape, by the quickest root that there is."""
+    return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
+
+
 def left_out_share(belief: Belief) -> float:
     """Return the share of what alternatives have in common that was taken for their own, for speed."""
     return belief.left_out_share if offers(belief, Approximates) else 0.0

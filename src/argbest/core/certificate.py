@@ -12,9 +12,9 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import (
     Belief,
     CountsOnPoints,
-    DrawsQuickly,
     DrawsWholeTables,
     of_selected,
+    quick_draw,
     shocks_of,
     with_mean,
 )
@@ -77,7 +77,7 @@ class Mixture:
     def draw(self, normals: Array) -> Array:
         """Return joint draws of all rewards [s, alternative, context], as many from every belief.
 
-        Of the normals, those that would be too many for some beliefs are left.
+        Normals that cannot be divided evenly among the beliefs are not used.
         """
         return self.of_draws(lambda: [normals], lambda draws: draws)
 
@@ -94,7 +94,7 @@ class Mixture:
                 own = normals[: each * self.n_points].reshape(each, self.n_points, *shape)
                 if each or not said:
                     point = 1 + self.axis
-                    draws = _drawn(belief, np.moveaxis(own[:, some], 1, point))
+                    draws = quick_draw(belief, np.moveaxis(own[:, some], 1, point))
                     said.append(say(np.moveaxis(draws, point, 1)))
             parts.append(np.concatenate(said))
         whole = np.concatenate(parts, axis=1)
@@ -138,11 +138,6 @@ class Mixture:
         return belief
 
 
-def _drawn(belief: Belief, normals: Array) -> Array:
-    """Return joint draws, by the quickest root: unlike a policy's, no decision need be found again."""
-    return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
-
-
 class DrawnOptions(NamedTuple):
     """What joint draws say of every option: of each alternative and, last, that none keeps all limits.
 
@@ -168,7 +163,7 @@ def _whole_tables(belief: Belief, n: int, numbers: np.random.Generator) -> Array
     """Return n joint draws of all rewards of beliefs side by side, each with random numbers of its own."""
     if offers(belief, DrawsWholeTables):
         return belief.draw_tables(n, lambda: numbers)
-    return _drawn(belief, numbers.standard_normal((n, *belief.mean.shape)))
+    return quick_draw(belief, numbers.standard_normal((n, *belief.mean.shape)))
 
 
 _MANY_POINTS = 8  # points: no more need be said of averages over so many

@@ -189,7 +189,7 @@ class FocusedBelief(CorrelatedAlternatives):
             value = inner.shocks.since.value[..., -1]  # type: ignore[union-attr]
         n = float(np.asarray(told, float))
         later = self.seen.add(k, c, float(value), 0.0, n, int(number))
-        return whole._later(inner, later, self.shocks.taken(decision, number, value, told), k)
+        return whole._later(inner, later, self.shocks.add(decision, number, value, told), k)
 
     def _later(
         self, inner: AdditiveBelief | None, seen: ObservedCells, shocks: Shocks | None, told: int

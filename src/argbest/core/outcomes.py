@@ -24,10 +24,10 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, ndtr
 from argbest.core.belief import (
     Belief,
-    DrawsQuickly,
     DrawsWholeTables,
     Focused,
     SeveralOutcomes,
+    quick_draw,
     shocks_of,
     with_mean,
 )
@@ -249,12 +249,7 @@ class Outcomes:
 
     def quick_draw(self, normals: Array) -> Array:
         """Return joint draws, as `draw` but for rounding."""
-
-        def drawn(i: int, one: Belief) -> Array:
-            own = normals[..., i, :, :]
-            return one.quick_draw(own) if offers(one, DrawsQuickly) else one.draw(own)
-
-        return self._joint(drawn, normals)
+        return self._joint(lambda i, one: quick_draw(one, normals[..., i, :, :]), normals)
 
     def draw_tables(self, n: int, numbers: Callable[[], np.random.Generator]) -> Array:
         """Return n joint draws of all pairs, however many there are, [s, ..., outcome, alternative, context].

@@ -334,7 +334,7 @@ class Shocks:
         parts = self.told, self.since, self.noise, self.correlation, self.following
         return Shocks(*(part[index] for part in parts))  # type: ignore[arg-type]
 
-    def taken(
+    def add(
         self, decision: Decision, number: AnyArray, value: AnyArray, told: AnyArray | bool = True
     ) -> "Shocks":
         """Return these with one more replication, in the studies [...] where one was ``told``."""
