@@ -165,8 +165,8 @@ def _address(text: str) -> Place:
     url = understood(text)
     if url is None:
         raise InputError(
-            f"the URL {hiding_secrets(text)} cannot be understood. Give {_FORMS}; write special characters of "
-            "the password as %40 for @, %3A for :, %2F for /, %3F for ?."
+            f"the URL {hiding_secrets(text)} cannot be understood. Give {_FORMS}; write special characters "
+            "of the password as %40 for @, %3A for :, %2F for /, %3F for ?."
         )
     return Place(url.set(drivername="postgresql+psycopg"), None)
 
