@@ -37,7 +37,7 @@ class Knowledge(NamedTuple):
     """What is known of every sum of responses that is learned, and the last refit it rests on."""
 
     learned: step.Learned
-    n_fitted: int  # observations at the last refit
+    n_fitted: int  # replications at the last refit
     n_records: int  # records the belief has taken in
     seconds: float = math.inf  # that the last refit took, as far as is known
 
@@ -71,7 +71,7 @@ def learn(
     n: int,
     refit_every: schedule.Schedule,
 ) -> Knowledge:
-    """Return the knowledge that takes in all records, of ``n`` observations.
+    """Return the knowledge that takes in all records, of ``n`` replications.
 
     The ``tallies`` are those of all sums of responses that are learned (``setting.basis``).
     Hyper-parameters and standardisation are refreshed when `schedule.due` says so; until then every record
@@ -164,7 +164,7 @@ class Learning:
     tallies: tuple[Tally, ...]
     trials: Trials
     records: Records  # of the living study
-    n: int  # observations
+    n: int  # replications
     refit_every: schedule.Schedule
 
     def __post_init__(self) -> None:
