@@ -174,7 +174,7 @@ def test_rates_are_the_noise_of_their_pairs_whatever_the_belief_missed() -> None
     found = noise.pair_noise(HAND, squared_misses=np.ones(SHAPE), expected=belief)
     np.testing.assert_array_equal(found.variance, binomial.noise(HAND, belief))
     assert found.known
-    assert found.fewer == 1.0
+    assert found.divisor == 1.0
     assert not found.unseen.any()
     one_more = tallies.add(HAND, Decision(np.array(0), np.array(2)), np.array(0.3))
     assert not noise.pair_noise(one_more).known

@@ -117,20 +117,22 @@ def test_studies_side_by_side_are_estimated_one_by_one() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("fewer", [1.0, 3.0, 20.0])
-def test_skewness_that_leaves_fewer_degrees_of_freedom_draws_the_correlation_towards_0(fewer: float) -> None:
+@pytest.mark.parametrize("divisor", [1.0, 3.0, 20.0])
+def test_skewness_that_leaves_fewer_degrees_of_freedom_draws_the_correlation_towards_0(
+    divisor: float,
+) -> None:
     """One context: ρ = 1 − (A + 4φ v)/(ν + 4φ)/v, A being the squares apart, ν their degrees, v the level."""
     case = common_cases.balanced(np.random.default_rng(3), (4, 1), 12, 0.8)
     seen = common_noise.layout(case.tally, case.noise)
     apart, freedom = seen.unshared.item(), seen.unshared_freedom.item()
     level = (apart + seen.common.item()) / (freedom + seen.common_freedom.item())
-    by_hand = 1.0 - (apart + 4.0 * fewer * level) / (freedom + 4.0 * fewer) / level
+    by_hand = 1.0 - (apart + 4.0 * divisor * level) / (freedom + 4.0 * divisor) / level
     ratio, *degrees = seen.ratio
-    clear = f_law.sf(ratio, *(each / fewer for each in degrees)) < 0.01
-    found = common_noise.estimate(case.tally, case.noise, fewer)
+    clear = f_law.sf(ratio, *(each / divisor for each in degrees)) < 0.01
+    found = common_noise.estimate(case.tally, case.noise, divisor)
     np.testing.assert_allclose(found, [by_hand if clear else 0.0], rtol=1e-6)
-    assert clear == (fewer < 20.0)
-    np.testing.assert_array_equal(common_noise.estimate(case.tally, case.noise, np.array(fewer)), found)
+    assert clear == (divisor < 20.0)
+    np.testing.assert_array_equal(common_noise.estimate(case.tally, case.noise, np.array(divisor)), found)
 
 
 def spread_case(smooth: float, n: int, seed: int, n_contexts: int = 6) -> common_cases.Runs:
@@ -186,7 +188,7 @@ def test_plausible_correlations_are_as_uncertain_as_the_variance_that_is_not_sha
     apart = 1.0 - found
     np.testing.assert_allclose(np.mean(1.0 / apart), 1.0 / centre, rtol=0.03)
     assert np.sqrt(2.0 / d) < np.std(1.0 / apart.mean(axis=1)) * centre < 1.5 * np.sqrt(2.0 / d)
-    skewed = common_noise.plausible(case.tally, tables, np.random.default_rng(9), fewer=8.0)
+    skewed = common_noise.plausible(case.tally, tables, np.random.default_rng(9), divisor=8.0)
     assert np.std(skewed) > 1.5 * np.std(found)
     assert (skewed >= 0.0).all()
     assert (skewed <= common_noise.LARGEST_CORRELATION).all()

@@ -171,7 +171,9 @@ def _claims_after(looks: Array, claims: Array, replications: Array | IntArray) -
     return np.stack([own[i] for own, i in zip(claims.T, last, strict=True)], axis=1)
 
 
-def foreseen(view: "View", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
+def quick_forecast(
+    view: "View", target: float, *, worst: bool = False, delta: float = 0.0
+) -> Forecast | None:
     """Return the forecast if it is quick to make; None if it is not, or if no value was told yet."""
     return of_study(view, target, worst=worst, delta=delta) if _quick_for(view, target) else None
 
@@ -242,18 +244,18 @@ def _paths(
     truth, tally, belief = begin.truth, begin.tally, begin.belief
     right = _probability(certificate.question, ruled_out, certificate.delta, target)
     growth = _LOOK if _by_draws(certificate.question) else 1.0  # draws take longer: a look now and then
-    behind = _score(right(belief)) - _score(certificate.pcs)
+    behind = _normal_score(right(belief)) - _normal_score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
 
-    def claim(belief: Belief, further: IntArray) -> Array:
+    def claimed_by(belief: Belief, further: IntArray) -> Array:
         share = np.sqrt(begun / (begun + further))[:, None]
-        pcs = ndtr(_score(right(belief)) - share * behind)
+        pcs = ndtr(_normal_score(right(belief)) - share * behind)
         pcs = np.where(counted, pcs, 1.0)
         return np.asarray(pcs.min(axis=-1) if worst else pcs @ certificate.counted)
 
     further, step, due = np.zeros(n, np.int64), 0, 0.0
-    looks, claims = [further], [claim(belief, further)]
+    looks, claims = [further], [claimed_by(belief, further)]
     open_ = claims[0] < target
     while np.sum(open_ & (further < horizon)) > spare:
         draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
@@ -267,7 +269,7 @@ def _paths(
             continue
         due = growth * float(further.mean())
         looks.append(further)
-        claims.append(claim(belief, further))
+        claims.append(claimed_by(belief, further))
         open_ &= claims[-1] < target
     return np.array(looks), np.array(claims)
 
@@ -377,7 +379,8 @@ def _by_draws(question: Question) -> bool:
     return offers(question, NamesContrastsByDraws) or offers(question, DecidesAs)
 
 
-def _score(chance: Array) -> Array:
+def _normal_score(chance: Array) -> Array:
+    """Return the normal score of a probability, 0 for NaN and never infinite."""
     return np.asarray(ndtri(np.clip(np.nan_to_num(chance, nan=0.5), _CLOSEST_TO_SURE, 1 - _CLOSEST_TO_SURE)))
 
 

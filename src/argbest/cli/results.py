@@ -34,7 +34,7 @@ FORMATS = (".csv", ".parquet", ".json")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def status(storage: str, name: str, watch: bool, every: float, forecast: bool, as_json: bool) -> None:
     """Show the state of the study in STORAGE: progress, certainty, model, workers, failures."""
-    from argbest.answers.forecasting import foreseen
+    from argbest.answers.forecasting import quick_forecast
     from argbest.answers.overview import overview
     from argbest.core.states import LEVEL
     from argbest.files import unheard
@@ -44,7 +44,9 @@ def status(storage: str, name: str, watch: bool, every: float, forecast: bool, a
         now = overview(study.refresh())
         if not watch:  # it takes a second or two, or is left out
             ahead = (
-                study.forecast(LEVEL) if forecast and study.n_replications else foreseen(study.view(), LEVEL)
+                study.forecast(LEVEL)
+                if forecast and study.n_replications
+                else quick_forecast(study.view(), LEVEL)
             )
             now["forecast"] = None if ahead is None else ahead.plain()
         if watch and not as_json:

@@ -93,8 +93,8 @@ class AdditivePrior:
         names += [name for name in ("noise_like", "level") if getattr(self, name) is not None]
         return replace(self, **{name: getattr(self, name)[index] for name in names})
 
-    def towards(self, n_contexts: int) -> "AdditivePrior":
-        """Return the prior with the tables of all contexts and the first, [..., context, those]."""
+    def with_first(self, n_contexts: int) -> "AdditivePrior":
+        """Return the prior with tables that relate all contexts to the first ones, [..., context, first]."""
         return replace(
             self,
             trend=self.trend[..., :n_contexts],

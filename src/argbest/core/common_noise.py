@@ -217,12 +217,12 @@ def _two_way(present: Array, z: Array) -> tuple[Array, Array]:
     return np.maximum(np.sum(left**2, axis=(-2, -1)) - explained, 0.0), freedom
 
 
-def estimate(tally: Tally, noise: Array, fewer: Array | float = 1.0) -> Array:
+def estimate(tally: Tally, noise: Array, divisor: Array | float = 1.0) -> Array:
     """Return ρ per context, [..., context] from studies [..., alternative, context]; 0 where none is seen.
 
     Above and below 0 only where chance would hardly do that. 1 − ρ_c is the variance that alternatives do not
     share over all of it: the first by context, shrunk (`argbest.core.shrinkage`), the second pooled. Where
-    data are few, ρ is drawn towards 0. ``fewer`` [...] divides the degrees of freedom of skewed rewards
+    data are few, ρ is drawn towards 0. ``divisor`` [...] divides the degrees of freedom of skewed rewards
     (`argbest.core.noise.PairNoise`): where rare events have not come yet, all noise seems to be common.
     """
     rho = np.zeros((*tally.shape[:-2], tally.shape[-1]))
@@ -230,9 +230,9 @@ def estimate(tally: Tally, noise: Array, fewer: Array | float = 1.0) -> Array:
         return rho
     found = layout(tally, noise)
     ratio, common, unshared = found.ratio
-    common, unshared = common / fewer, unshared / fewer
+    common, unshared = common / divisor, unshared / divisor
     alike, against = fdtrc(common, unshared, ratio) < FOUND, fdtr(common, unshared, ratio) < CHANCE
-    times = np.broadcast_to(fewer, rho.shape[:-1])
+    times = np.broadcast_to(divisor, rho.shape[:-1])
     for study in zip(*np.nonzero(np.atleast_1d(alike | against)), strict=True):
         at = study if rho.ndim > 1 else ()
         seen = Layout(*(each[at] for each in found))
@@ -255,7 +255,7 @@ def plausible(
     tables: Array,
     generator: np.random.Generator,
     *,
-    fewer: Array | float = 1.0,
+    divisor: Array | float = 1.0,
     shown: Array | float = 1.0,
 ) -> Array:
     """Return correlations [n, context] as likely as the data of one study leave them, one for each table.
@@ -264,11 +264,11 @@ def plausible(
     numbers tell the part of the noise that alternatives do not share far better than all of it, so it is this
     part that is drawn, and ρ is what a table has beyond it. In units of a table it is v_c = W_c/χ²_ν, from
     the squares and degrees of freedom that alternatives and numbers leave, shrunk over contexts and as
-    cautious as `estimate`; ρ_c = 1 − v_c. ``fewer`` is that of `estimate`; ``shown`` [context] the share of
+    cautious as `estimate`; ρ_c = 1 − v_c. ``divisor`` is that of `estimate`; ``shown`` [context] the share of
     the noise that replications have shown.
     """
     found = layout(tally[None][np.zeros(len(tables), np.int64)], tables)
-    squares, freedom = found.unshared / fewer, found.unshared_freedom[0] / fewer
+    squares, freedom = found.unshared / divisor, found.unshared_freedom[0] / divisor
     total = float(freedom.sum())
     if total == 0.0:
         return np.zeros((len(tables), tally.shape[-1]))
@@ -358,7 +358,7 @@ def plausible_of_rates(
     shared, unshared = (np.repeat(each[None], n, axis=0) for each in (known.shared, known.unshared))
     if known.found:
         freedom = float(layout(tally, tables[0]).unshared_freedom.sum())
-        rho = plausible(tally, tables, generator, fewer=freedom / events)
+        rho = plausible(tally, tables, generator, divisor=freedom / events)
         shared, unshared = np.minimum(rho + _doubt(events), 1.0), 1.0 - rho
     together = np.repeat(known.together[None], n, axis=0)
     return OfRates(shared, unshared, np.repeat(known.rates, n), np.repeat(known.found, n), together)

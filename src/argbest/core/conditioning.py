@@ -57,8 +57,8 @@ def reduce(
     floor = NUGGET * tally.shape[-1] * tally.count * prior.diagonal(axis1=-2, axis2=-1)
     root = precision_root(tally.count, noise, floor)
     lower = cholesky_factor(bracket(prior, root))
-    towards = root[..., None] * (prior if cross is None else cross)
-    right = np.concatenate([towards, (root * (tally.mean - constant[..., None]))[..., None]], axis=-1)
+    covariances = root[..., None] * (prior if cross is None else cross)
+    right = np.concatenate([covariances, (root * (tally.mean - constant[..., None]))[..., None]], axis=-1)
     solved = solve_each(lower, right)
     return solved[..., :-1], solved[..., -1]
 
@@ -119,12 +119,12 @@ def _joined_rows(
         own = data.study(study)
         k, c = np.nonzero(own.tally.count > 0)
         form = _joined_form(prior[study], constant[study], own, like)
-        towards = np.zeros((len(k), n_alternatives, there))
-        towards[np.arange(len(k)), k] = cross[study][k, c]
+        covariances = np.zeros((len(k), n_alternatives, there))
+        covariances[np.arange(len(k)), k] = cross[study][k, c]
         if like is not None:
-            towards += (like[k, c, None] * like[:, c].T)[..., None] * same[c][:, None, :]
-        half = form.half(towards)
-        rows[study][: len(k)] = half.reshape(towards.shape)
+            covariances += (like[k, c, None] * like[:, c].T)[..., None] * same[c][:, None, :]
+        half = form.half(covariances)
+        rows[study][: len(k)] = half.reshape(covariances.shape)
         mean[study] += (half.T @ form.values).reshape(n_alternatives, there)
     return mean, rows, n_rows
 
@@ -163,7 +163,7 @@ def dense(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     """Return the belief at the contexts that are asked about."""
     asked_about, cross = prior, None
     if data.wanted is not None:
-        asked_about, cross = prior.first(data.wanted), prior.towards(data.wanted)
+        asked_about, cross = prior.first(data.wanted), prior.with_first(data.wanted)
     mean, var, level, rows, n_rows = _reduced(prior, cross, data)
     foundation, past = ByFormula(asked_about, level), ConditionedOn(prior, data, observed_form)
     rest = foundation, Stack(rows, n_rows), n_rows

@@ -7,7 +7,7 @@ that are noisy in all contexts, and what is a pair's own; each kind of factor is
 - *Ties.* Values of a pair that are all equal, while those of others differ, say that the values which would
   differ are rare, and not that there is no noise (`_quiet`).
 - *Skewness.* Where rewards are skewed, a sample variance has fewer degrees of freedom than values less one,
-  and is large just where the mean is extreme (`_fewer`).
+  and is large just where the mean is extreme (`_divisor`).
 - *Shared luck.* Alternatives that share random numbers show the same luck: together they tell little more of
   how noisy their context is than one of them (`_Crowd`).
 - *What is unseen.* Rare values that some pairs have shown may be still to come in others (`_tail`).
@@ -54,19 +54,19 @@ class PairNoise(NamedTuple):
     variance: Array  # of one replication; over its average where the level is not known
     known: BoolArray  # [...]: whether the level is known too, so that nothing is left to learn
     unseen: Array  # the share of the variance that no replication has shown
-    fewer: Array  # [...]: by how much skewness divides degrees of freedom
+    divisor: Array  # [...]: what skewness divides degrees of freedom by
     events: Array  # [...]: seeds that showed an event, of rates whose alternatives share seeds; else NaN
 
 
 class _Scatter(NamedTuple):
-    """Sums of squares by which pairs tell their noise, all [..., alternative, context] but ``fewer``."""
+    """Sums of squares by which pairs tell their noise, all [..., alternative, context] but ``divisor``."""
 
     squares: Array
     freedom: Array
     tied: BoolArray  # pairs whose values are all equal, while others vary: they tell nothing
-    fewer: Array  # [..., 1, 1]: what squares and degrees of freedom have been divided by
+    divisor: Array  # [..., 1, 1]: what squares and degrees of freedom have been divided by
     crowd: Array  # [..., 1, context]: how many alternatives tell of their context as much as one
-    skewed: Array  # [..., 1, 1]: what of ``fewer`` skewness alone asks for
+    skewed: Array  # [..., 1, 1]: what of ``divisor`` skewness alone asks for
     tail: "_Tail"
 
 
@@ -117,7 +117,7 @@ class _Tail(NamedTuple):
     relative: Array  # the same over the variance expected there
 
     @property
-    def fewer(self) -> Array:
+    def divisor(self) -> Array:
         """What events divide the degrees of freedom of sample variances by, [..., 1, 1]: 1 + κ/2.
 
         Noise of variance 1 with events of rate q and size √R has the excess kurtosis
@@ -179,8 +179,8 @@ def _of_studies(
         return PairNoise(
             relative_noise(tally, squared_misses=squared_misses), np.zeros(lead, bool), none, once, unknown
         )
-    table, unseen, fewer = _within_pairs(tally)
-    return PairNoise(table, np.ones(lead, bool), unseen, fewer[..., 0, 0], unknown)
+    table, unseen, divisor = _within_pairs(tally)
+    return PairNoise(table, np.ones(lead, bool), unseen, divisor[..., 0, 0], unknown)
 
 
 def shown_events(tally: Tally) -> Array:
@@ -312,21 +312,21 @@ def plausible_noise(
 
 
 def _within_pairs(tally: Tally) -> tuple[Array, Array, Array]:
-    """Return the variances from scatter within pairs, the share of them that is unseen, and `_fewer`."""
+    """Return the variances from scatter within pairs, the share of them that is unseen, and `_divisor`."""
     if (few := _without_the_unobserved(tally)) is not None:
-        table, unseen, fewer = _within_pairs(few.tally)
-        return table[few.row], unseen[few.row], fewer
+        table, unseen, divisor = _within_pairs(few.tally)
+        return table[few.row], unseen[few.row], divisor
     axes = (-2, -1)
     scatter = _scatter(tally)
     table = _with_its_level(scatter.squares, scatter.freedom, scatter.crowd)
-    shown, events = table, scatter.fewer / scatter.skewed
+    shown, events = table, scatter.divisor / scatter.skewed
     if np.any(events > 1.0):  # as it would be if whether a pair has shown an event were no luck
         own = _with_its_level(events * scatter.squares, events * scatter.freedom, scatter.crowd)
         shown = np.minimum(own, table)
     quiet = _quiet(tally, scatter.tied)
     whole = table * quiet + scatter.tail.unseen(tally.count, table)
     unseen = np.where(scatter.tied, 1.0, 1.0 - shown / whole)
-    return np.maximum(whole, _FLOOR * whole.max(axis=axes, keepdims=True)), unseen, scatter.fewer
+    return np.maximum(whole, _FLOOR * whole.max(axis=axes, keepdims=True)), unseen, scatter.divisor
 
 
 def _with_its_level(squares: Array, freedom: Array, crowd: Array) -> Array:
@@ -345,15 +345,15 @@ def _scatter(tally: Tally, squared_misses: Array | None = None) -> _Scatter:
     tied &= np.any((tally.count > 1) & ~tied, axis=axes, keepdims=True)
     shape = _shape(tally)
     usual, crowd = _usual(tally, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
-    skewed = _fewer(tally, shape, tied, usual, crowd)
+    skewed = _divisor(tally, shape, tied, usual, crowd)
     tail = _tail(tally, shape, tied, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
-    fewer = np.maximum(skewed, tail.fewer)
+    divisor = np.maximum(skewed, tail.divisor)
     if squared_misses is not None:
         idle = np.isnan(squared_misses)
         squares = squares + tally.count * np.where(idle, 0.0, squared_misses)
         freedom, tied = (tally.count - idle).astype(float), np.zeros(tally.shape, bool)
-    squares, freedom = (np.where(tied, 0.0, each) / fewer for each in (squares, freedom))
-    return _Scatter(squares, freedom, tied, fewer, crowd.times(2), skewed, tail)
+    squares, freedom = (np.where(tied, 0.0, each) / divisor for each in (squares, freedom))
+    return _Scatter(squares, freedom, tied, divisor, crowd.times(2), skewed, tail)
 
 
 def _usual(tally: Tally, squares: Array, freedom: Array) -> tuple[Array, _Crowd]:
@@ -410,7 +410,7 @@ def _shape(tally: Tally) -> _Shape:
     return _Shape(np.where(whole, third, 0.0), np.where(whole, farthest, -1.0), unit)
 
 
-def _fewer(tally: Tally, shape: _Shape, tied: BoolArray, usual: Array, crowd: _Crowd) -> Array:
+def _divisor(tally: Tally, shape: _Shape, tied: BoolArray, usual: Array, crowd: _Crowd) -> Array:
     """Return by how much skewness divides the degrees of freedom of sample variances, [..., 1, 1].
 
     Var(s²) = σ⁴ (2/(n − 1) + κ/n), so that a variance is worth (n − 1)/(1 + κ/2) degrees of freedom. The

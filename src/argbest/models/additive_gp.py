@@ -320,7 +320,7 @@ class AdditiveGP:
         elif np.any(params.correlation > 0.0):
             variances = np.exp(points.theta[:, -1])[:, None, None] * tables
             shown = shown_share(tally, learned)
-            drawn = common_noise.plausible(data, variances, generator, fewer=learned.fewer, shown=shown)
+            drawn = common_noise.plausible(data, variances, generator, divisor=learned.divisor, shown=shown)
             correlation = np.where(params.correlation > 0.0, drawn, correlation)
         found = _in_units_of_rewards(points.theta, tables, several.spread, len(setting.separation))
         several = replace(several, theta=points.theta, correlation=correlation, **found)

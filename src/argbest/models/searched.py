@@ -178,7 +178,7 @@ def affordable_correlation(tally: Tally, noise: Array, learned: PairNoise | None
     if learned is None:
         found = common_noise.estimate(tally, noise)
     else:
-        found = common_noise.estimate(tally, noise, learned.fewer) * shown_share(tally, learned)
+        found = common_noise.estimate(tally, noise, learned.divisor) * shown_share(tally, learned)
     for study in np.ndindex(tally.shape[:-2]):
         if not affords_common_noise(tally.count[study]):
             found[study] = 0.0
