@@ -162,7 +162,7 @@ def _refuse_old_seeds(journal: "Journal") -> None:
         raise InputError(
             "this study was made by version 0.2 or an older one: its seeds depend on the number of "
             "alternatives and contexts, so that none can be added. Begin a new study with all of them, and "
-            "tell it the values of this one: new.tell_frame(old.observations())."
+            "tell it the replications of this one."
         )
 
 
