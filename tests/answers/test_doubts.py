@@ -66,7 +66,7 @@ def test_a_disaster_elsewhere_makes_choices_open_and_stop_rules_wait(
     assert set(frame["state"][claimed]) == {OPEN}
     assert frame["note"][claimed].str.contains("a rare event could change the answer: 1 of all").all()
     with pytest.warns(
-        DataNotice, match="is met by the model's word, but not .* the run goes on: in context 1.0 a"
+        DataNotice, match="is met by the model's word, but not .* the run goes on: in context 1 a"
     ):
         assert not rule(study)
     with warnings.catch_warnings():
@@ -188,7 +188,7 @@ def test_equal_replications_everywhere_are_silent_unless_there_is_no_noise() -> 
     assert set(study.selection()["state"]) == {OPEN}
     assert "no replications of any pair differ, and the 2 of alternative " in study.selection()["note"][0]
     with pytest.warns(
-        DataNotice, match="so the run goes on: in context 1.0 no replications of any pair differ"
+        DataNotice, match="so the run goes on: in context 1 no replications of any pair differ"
     ):
         assert not ExpectedPCS(0.95)(study)
     assert told(still, 58).doubts().silent.all()

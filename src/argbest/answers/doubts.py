@@ -29,6 +29,7 @@ from argbest.core.outcomes import standardised
 from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.core.tally import Tally
 from argbest.models.base import is_told_noise
+from argbest.problems.labels import place
 from argbest.problems.population import RUNS
 from argbest.texts import number
 
@@ -88,7 +89,7 @@ class Doubts:
             return ""
         others = "1 more context is" if len(where) == 2 else f"{len(where) - 1} more contexts are"
         more = f" ({others} in doubt)" if len(where) > 1 else ""
-        return f"in context {view.problem.contexts.labels[where[0]]!r} {self.reasons[where[0]]}{more}"
+        return f"{place(view.problem.contexts, int(where[0]))} {self.reasons[where[0]]}{more}"
 
 
 def of_study(view: "View") -> Doubts:
@@ -134,7 +135,7 @@ def _doubts(view: "View") -> Doubts:
     for limit, slack, how in followed:
         foremost = _near_the_bound(standing, slack, view.choice)
         lead = np.min(np.abs(_of_both(slack.mean, foremost)), axis=0)
-        of_sum, of_limit = view.sums[how.sum], f"the limit '{limit}': "
+        of_sum, of_limit = view.sums[how.sum], f"(limit {limit}) "
         scarce = np.zeros(len(own), bool)
         if of_sum.rate or is_rate(of_sum.tally):
             share = min(abs(how.constant), 1.0)
@@ -406,7 +407,8 @@ def _reasons(
                 f"{labels[least]!r} rests on {number(float(worth[c]))} replications where {needed} are needed"
             )
         elif misfit:
-            yield f"the model is in doubt: {check.objections[0] if check.objections else check.verdict}"
+            objection = (check.objections or (check.verdict,))[0]
+            yield f"the model is in doubt: {objection[:1].lower()}{objection[1:].split('. ')[0].rstrip('.')}"
         else:
             yield ""
 
