@@ -154,11 +154,10 @@ def called(axis: "Axis", i: int) -> str:
 
 def place(axis: "Axis", i: int) -> str:
     """Return where something is so, in a sentence: "at rate 2, night true", "in context 'today'"."""
-    if axis.columns and not axis.named:
-        return f"at {called(axis, i)}"
-    return (
-        f"in {axis.kind} {axis.labels[i]!r}" if isinstance(axis.labels[i], str) else f"in {called(axis, i)}"
-    )
+    label, bare = axis.labels[i], axis.named or not axis.columns
+    if bare and isinstance(label, str):
+        return f"in {axis.kind} {label!r}"
+    return f"{'in' if bare and word(axis) == axis.kind else 'at'} {called(axis, i)}"
 
 
 def _said(value: Label) -> str:

@@ -3,7 +3,8 @@
   "use strict";
 
   const { element, harmless, cut, rounded, show, count } = argbest.text;
-  const LONG = 40; // letters of a text that needs a column of some width
+  const MOST = 12, // columns that print in letters of the usual size
+    LONG = 40; // letters of a text that needs a column of some width
   const narrow = matchMedia("screen and (max-width: 48rem)"); // paper shows everything
   let made = 0;
 
@@ -31,7 +32,7 @@
       headings = [];
     const whole = element(
       "table",
-      { id, className: columns.length > 12 ? "wide" : "" },
+      { id },
       element("caption", {}, element("span", {}, caption)),
       element("thead", {}, head),
       body,
@@ -82,6 +83,7 @@
       if (!some) all.remove();
       else if (all.parentNode === null) tools.insertBefore(all, tools.querySelector(".csv"));
       whole.classList.toggle("brief", view === brief);
+      whole.classList.toggle("wide", view.length > MOST);
       headings = view.map((column, i) => heading(column, plain ? null : () => sortBy(i)));
       head.replaceChildren(...headings);
       Object.assign(state, { order: null, upwards: true });
