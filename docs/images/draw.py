@@ -20,6 +20,7 @@ import numpy as np
 from argbest import Study, registry, report
 from argbest.experiment import Contender, Experiment, run
 from argbest.report import looks, style
+from argbest.report.page import write_report
 from argbest.serve.server import LiveView
 
 HERE = Path(__file__).resolve().parent
@@ -119,7 +120,8 @@ def questions() -> dict[str, Callable[..., Any]]:
 def report_page() -> Path:
     """Return the page of the demo's study, written."""
     study = Study(registry.problem("queue-staffing"), seed=0).run(240)
-    return study.report(HERE / "report" / "example.html", command="argbest demo")
+    page = HERE / "report" / "example.html"
+    return write_report(study, page, command="argbest demo", again="argbest demo")
 
 
 def screens(page: Path) -> None:
