@@ -221,3 +221,12 @@ def test_a_run_waits_with_its_stop_rule_and_says_why_once() -> None:
     assert study.n_replications == 160
     waits = [str(each.message) for each in heard if "the run goes on" in str(each.message)]
     assert len(waits) == 1
+
+
+def test_doubts_say_themselves_in_a_sentence() -> None:
+    study = told(lambda k, c, rng: np.full(100, 5.0 - k + c), 2)
+    n = study.problem.n_contexts
+    assert str(study.doubts()).startswith(f"{n} of {n} contexts are in doubt. The first: no replications of")
+    assert len(repr(study.doubts())) < 120
+    plain = told(lambda k, c, rng: rng.normal(5.0 - k + c, 0.1, 100), 50)
+    assert str(plain.doubts()) == "nothing speaks against calling choices sure"

@@ -31,7 +31,7 @@ from argbest.core.tally import Tally
 from argbest.models.base import is_told_noise
 from argbest.problems.labels import place
 from argbest.problems.population import RUNS
-from argbest.texts import number
+from argbest.texts import Sentences, number
 
 if TYPE_CHECKING:
     from argbest.study.view import View
@@ -43,8 +43,8 @@ _RARE = 0.01  # chance that normal rewards look like an event
 _SKEWNESS_CANNOT_SHOW = "no pair has three replications, so nothing shows whether rewards are skewed"
 
 
-@dataclass(frozen=True, eq=False)
-class Doubts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Doubts(Sentences):
     """What speaks against calling choices sure; arrays are [context]."""
 
     check: model_check.ModelCheck
@@ -54,6 +54,13 @@ class Doubts:
     rare: BoolArray  # rare events may have been missed that would change the choice
     silent: BoolArray  # no replications differ anywhere, and they are too few to say that none ever will
     reasons: tuple[str, ...]  # why, in a few words; "" where nothing speaks against the choice
+
+    def __str__(self) -> str:
+        n = int(self.some.sum())
+        if not n:
+            return "nothing speaks against calling choices sure"
+        first = next(filter(None, self.reasons))
+        return f"{n} of {len(self.some)} contexts {'is' if n == 1 else 'are'} in doubt. The first: {first}."
 
     @property
     def some(self) -> BoolArray:
