@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
+import pandas as pd
+
 from argbest import report
 from argbest.answers.answering import Answer
 from argbest.core.question import BEST
@@ -52,7 +54,7 @@ def of_answer(answer: Answer) -> str:
     said = "".join(f"<p>{as_html(line)}</p>" for line in answer.sentences())
     table = answer.table.head(_ROWS).copy()
     for name in [each for each in table.columns if str(each).startswith("p_")]:
-        table[name] = ["–" if p is None or p != p else chance(p) for p in table[name]]  # noqa: PLR0124
+        table[name] = ["" if pd.isna(p) else chance(p) for p in table[name]]
     shown = table.to_html(index=False, escape=True, float_format=lambda x: number(x))
     more = len(answer.table) - _ROWS
     left = f"<p>… and {count(more, 'more row')}: see <code>table</code></p>" if more > 0 else ""
