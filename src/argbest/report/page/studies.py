@@ -31,12 +31,14 @@ from argbest.report.question_words import asked
 from argbest.report.sketch import sketch
 from argbest.report.wording import answer, choices, count, in_the_running, names, set_aside
 from argbest.study.study import Study
+from argbest.texts import first_of
 
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
 MOST_FAILURES = 200  # listed in the page
 MOST_PAIRS = 2000  # of the model check
 _LONG_TABLE = 2000  # pairs
 _LONGEST_REASON = 240  # characters of why a trial failed, in a sentence
+_MOST_RETIRED = 10  # alternatives, and contexts, named in the page
 _LONGEST_DESCRIPTION = 400  # characters of a description
 
 
@@ -273,6 +275,9 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     ]
     if problem.limits:
         rows.insert(3, ["limits", "; ".join(map(str, problem.limits))])
+    for kind, some in study.retired.items():
+        if some:
+            rows.append([f"retired {kind}", first_of([str(each) for each in some], _MOST_RETIRED)])
     if problem.description:
         rows.insert(1, ["description", problem.description])
     if command:
