@@ -219,7 +219,7 @@ def test_where_senses_are_known_what_is_non_dominated_is_a_question(
     assert page.locator("#choices .drawn:visible").count() == 3
     page.locator("#choices summary", has_text="The answer as a table").click()
     shown = page.locator("#choices .scroll:visible tbody tr")
-    shown.first.wait_for()  # what is folded is made after the click
+    shown.first.wait_for()  # browsers open a folded table after the click
     assert shown.count() == 9
     assert page.heard == []
 

@@ -6,7 +6,9 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import f, norm, t
 
+from argbest.core import replications
 from argbest.core.arrays import Array
+from argbest.core.decision import Decision
 from argbest.core.noise import (
     clearly_beaten,
     largest_excess,
@@ -15,6 +17,7 @@ from argbest.core.noise import (
     pair_noise,
     plausible_noise,
     relative_noise,
+    repeats,
     sample_variance,
 )
 from argbest.core.setting import Setting
@@ -346,3 +349,26 @@ def test_the_best_is_hardly_ever_out(shape: str, least: float) -> None:
         share += found.mean() / 100
     assert wrong <= 4  # a chance of at most 0.01 each: more than 4 in 100 has one of 0.003
     assert share >= least
+
+
+def test_pairs_that_repeat_a_value_are_told_from_those_that_vary() -> None:
+    values = [[1.0, 1.0, 1.0], [0.0, 0.0, 1.0], [5.0, 5.0, 8.0]]
+    told = replications.none(common=False)
+    for k, row in enumerate(values):
+        for number, value in enumerate(row):
+            told = told.add(Decision(np.array(k), np.array(0)), np.array(number), np.array(value))
+    table = np.array(values)
+    m2 = np.sum((table - table.mean(axis=1, keepdims=True)) ** 2, axis=1)
+    tally = Tally(
+        np.array([[3], [3], [3], [0]]),
+        np.append(table.mean(axis=1), 0.0)[:, None],
+        np.append(m2, 0.0)[:, None],
+        replications=told,
+    )
+    found = repeats(tally)
+    assert found.alone.ravel().tolist() == [True, False, False, False]
+    assert found.apart == pytest.approx(np.sqrt((1.0**2 + 3.0**2) / 2))  # 1 from 0, and 8 from 5
+    summaries = repeats(tally.statistics_alone)  # the standard deviation stands for the farthest value
+    assert summaries.apart == pytest.approx(
+        np.sqrt((np.var([0, 0, 1], ddof=1) + np.var([5, 5, 8], ddof=1)) / 2)
+    )

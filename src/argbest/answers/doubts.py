@@ -2,14 +2,18 @@
 
 A probability follows from a model. However high it is, a choice is not called sure
 
-- where the model check objects, unless the replications of the pairs by themselves say the same;
+- where the model check objects to means or noise levels, unless the replications of the pairs by themselves
+  say the same;
 - where rewards are skewed and the two foremost alternatives have too few replications for that, or where no
   pair has three replications, so that nobody can see whether rewards are skewed;
-- where rare events, seen in other pairs, could change the answer and may have been missed by chance;
+- where rare events, seen in other pairs, could change the answer and may have been missed by chance; or,
+  where rewards repeat values, others than the single value that a pair has shown;
 - where no two replications of any pair differ: then nothing is known of the noise, unless the user has said
   what it is, or contexts of runs never repeat and enough neighbours show it.
 
-An event that was seen nowhere cannot be foreseen.
+Heavy tails without skewness and events are no reason. An excess kurtosis κ adds κ z (3 − z²) φ(z)/(12 n) to
+the error of Student's t at z (Hall, 1992): at most 0.004 κ/n where a choice becomes sure, and less than
+nothing beyond. An event that was seen nowhere cannot be foreseen.
 """
 
 from collections.abc import Iterator
@@ -24,7 +28,7 @@ from argbest.core import limits as within_limits
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.binomial import is_rate
-from argbest.core.noise import LENDERS, Rarities, enough_within, rarities, sample_variance
+from argbest.core.noise import LENDERS, Rarities, enough_within, rarities, repeats, sample_variance
 from argbest.core.outcomes import standardised
 from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.core.tally import Tally
@@ -180,12 +184,13 @@ def _doubts_of(
     hidden = by_neighbours is None and _shape_is_hidden(tally)
     few = scarce | (worth < _needed(shown.skewness)) | hidden
     rare, silent = _could_change(belief, behind, foremost, lead, shown), np.zeros(len(own), bool)
+    repeated = _may_differ(tally, behind, foremost, lead) if check.rewards.tied else silent
     if _noise_is_told(view):
-        few, rare = scarce, silent
+        few, rare, repeated = scarce, silent, silent
     elif by_neighbours is None and not tally.m2.any():
         silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _CHANCE_OF_MISSING
-    found = misfit, few, rare, silent
-    reasons = _reasons(view, check, found, scarce, foremost, shown, worth)
+    found = misfit, few, rare | repeated, silent
+    reasons = _reasons(view, check, found, scarce, repeated, foremost, shown, worth)
     return Doubts(check, own, *found, tuple(f"{of}{each}" if each else "" for each in reasons))
 
 
@@ -371,6 +376,16 @@ def _could_change(
     return np.asarray(lead < np.max(_of_both(size * _most_missed(behind), foremost), axis=0))
 
 
+def _may_differ(tally: Tally, behind: Array, foremost: IntArray, lead: Array) -> BoolArray:
+    """Return the contexts whose choice could change if values that differ were missed, where values repeat.
+
+    A pair that has shown a single value may have missed others, as far away as in other pairs.
+    """
+    single, apart = repeats(tally)
+    missed = np.where(single, apart * _most_missed(behind), 0.0)
+    return np.asarray(lead < np.max(_of_both(missed, foremost), axis=0))
+
+
 def _most_missed(n: AnyArray) -> Array:
     """Return the probability of an event that n replications miss with a chance of 0.05: 1 − 0.05^(1/n)."""
     return np.asarray(1.0 - _CHANCE_OF_MISSING ** (1.0 / np.maximum(n, 1.0)))
@@ -381,6 +396,7 @@ def _reasons(
     check: model_check.ModelCheck,
     found: tuple[BoolArray, ...],
     scarce: BoolArray,
+    repeated: BoolArray,
     foremost: IntArray,
     shown: Rarities,
     worth: Array,
@@ -396,6 +412,11 @@ def _reasons(
             yield (
                 f"no replications of any pair differ, and the {n} of alternative {labels[least]!r} do not "
                 "show that none will; if the simulator has no noise, say so: noise_sd=0"
+            )
+        elif repeated[c]:
+            yield (
+                f"rewards repeat values, and the {n} of alternative {labels[least]!r} may have missed one "
+                "that differs, which could change the answer"
             )
         elif rare:
             yield (

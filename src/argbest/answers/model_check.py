@@ -64,7 +64,7 @@ class ModelCheck(Sentences):
     steps: pd.DataFrame = field(default_factory=pd.DataFrame)  # a row per jump: alternative, column, z, ...
     rewards: shape.Shape = field(default_factory=shape.Shape)  # single rewards beside normal ones
     scarce: BoolArray = field(default_factory=lambda: np.zeros(0, bool))  # [context]: see `shape.scarce`
-    doubted: BoolArray = field(default_factory=lambda: np.zeros(0, bool))  # [context]: what is objected to
+    doubted: BoolArray = field(default_factory=lambda: np.zeros(0, bool))  # [context]: see `_doubted`
     objections: tuple[str, ...] = ()  # what is affected, the most important first
     remarks: tuple[str, ...] = ()  # how many pairs were checked, and how hyper-parameters were found
     fitted: bool = True  # False where there are too few values for the model: then only rewards are looked at
@@ -83,8 +83,13 @@ class ModelCheck(Sentences):
     @property
     def everywhere(self) -> bool:
         """Whether something is objected to that concerns all contexts."""
-        tests = self.p_value, self.alike_p_value, self.noise_p_value, self.rewards.tails_p_value
-        unlikely = any(p < FALSE_ALARM for p in tests) or bool(self.rewards.tied)
+        return self.predicts_badly or self.rewards.tails_p_value < FALSE_ALARM or bool(self.rewards.tied)
+
+    @property
+    def predicts_badly(self) -> bool:
+        """Whether means or noise levels are objected to in all contexts."""
+        tests = self.p_value, self.alike_p_value, self.noise_p_value
+        unlikely = any(p < FALSE_ALARM for p in tests)
         return unlikely or bool(self.alternatives["off"].any()) or len(self.steps) > 0
 
     @property
@@ -225,8 +230,12 @@ def check(
 
 
 def _doubted(check: ModelCheck, flagged: IntArray) -> BoolArray:
-    """Return which contexts are affected, given those of the flagged pairs."""
-    found = check.scarce | check.contexts["off"].to_numpy(bool) | check.everywhere
+    """Return the contexts whose means or noise levels are objected to, given those of the flagged pairs.
+
+    Heavy tails and ties of single rewards are not among these objections: how much they matter depends on
+    the replications behind a choice (`argbest.answers.doubts`).
+    """
+    found = check.scarce | check.contexts["off"].to_numpy(bool) | check.predicts_badly
     found[flagged] = True
     return np.asarray(found)
 

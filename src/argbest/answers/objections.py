@@ -23,7 +23,6 @@ _MOST_NAMED = 3  # entries of a list; of longer lists the number is given
 def of_check(check: "ModelCheck", problem: Problem, model: Model[Any]) -> Iterator[str]:
     """Yield what is affected; nothing where the model fits."""
     axes = (problem.alternatives, check.alternatives), (problem.contexts, check.contexts)
-    yield from of_rewards(check, problem)
     yield from _of_noise(check, axes, model)
     yield from _of_likeness(check)
     yield from _of_steps(check)
@@ -34,6 +33,7 @@ def of_check(check: "ModelCheck", problem: Problem, model: Model[Any]) -> Iterat
             f"Z-scores are too large as a whole (p = {check.p_value:.1g}): rewards change less smoothly, or "
             "vary more, than the model takes them to."
         )
+    yield from of_rewards(check, problem)
 
 
 def of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
@@ -47,7 +47,8 @@ def of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
         yield (
             "Single rewards are farther from the others of their pair than normal ones would be "
             f"(p = {check.rewards.tails_p_value:.1g}): they have heavy tails, are skewed, or show rare "
-            "events. Claims may be too high. Let each replication be the mean of a batch of runs."
+            "events. Claims may be too high where replications are few: choices are called sure only where "
+            "there are enough for that. Let each replication be the mean of a batch of runs."
         )
     if few := np.flatnonzero(check.scarce).tolist():
         yield (

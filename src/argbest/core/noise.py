@@ -252,6 +252,24 @@ def rarities(tally: Tally) -> Rarities:
     return Rarities(round(rate * int(tally.count.sum())), rate, size, relative, skewness)
 
 
+class Repeats(NamedTuple):
+    """Where one study has seen nothing but equal values, while those of other pairs differ."""
+
+    alone: BoolArray  # pairs of which all values are equal, [alternative, context]
+    apart: float  # root mean squared distance of the farthest value of other pairs to the rest of its pair
+
+
+def repeats(tally: Tally) -> Repeats:
+    """Return which pairs repeat a single value, and how far a value may lie from the others of its pair."""
+    shape = _shape(tally)
+    vary = (tally.count > 1) & (tally.m2 > _TIED * tally.m2.max(initial=0.0))
+    n = tally.count[vary]
+    # A summary does not tell its farthest value: its standard deviation stands for it.
+    far = np.where(shape.farthest[vary] >= 0, shape.farthest[vary] * n, np.sqrt(tally.m2[vary] * (n - 1)))
+    apart = float(np.sqrt(np.mean((far / (n - 1)) ** 2))) if vary.any() else 0.0
+    return Repeats((tally.count > 0) & ~vary, apart)
+
+
 def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative: bool = False) -> Array:
     """Return the noise variance of every pair over the average, [..., alternative, context].
 

@@ -117,6 +117,11 @@ class ReplicationStore:
         return self._number[..., : self._n]
 
     @property
+    def shared(self) -> BoolArray:
+        """[..., row]: whether other alternatives have the same random numbers."""
+        return self._shared[..., : self._n]
+
+    @property
     def values(self) -> Array:
         """[response, ..., row]: as they were told."""
         return self._values[..., : self._n]

@@ -216,6 +216,15 @@ class Problem:
         """Where the contexts come from, if they are a population."""
         return self.contexts.people
 
+    @property
+    def common_random_numbers(self) -> bool:
+        """Whether alternatives share seeds unless a study says otherwise: not where there are limits.
+
+        Shared seeds tell more of differences between alternatives. Whether a limit is kept follows from the
+        level of a response, and of that alternatives with the same luck say no more than one of them does.
+        """
+        return not self.limits
+
     @cached_property
     def setting(self) -> Setting:
         """What models and policies may know of the problem; every context allowed."""

@@ -54,7 +54,7 @@ class Options:
         initial: object = AUTO,
         seed: object = 0,
         refit_every: object = "auto",
-        common_random_numbers: object = True,
+        common_random_numbers: object = None,
         cost: object = None,
         where: str = "",
     ) -> "Options":
@@ -69,7 +69,9 @@ class Options:
             check_prior_runs(chosen_model, problem)
         root = whole(f"{where}seed", seed, at_least=0, below=2**64)
         every = schedule.checked(f"{where}refit_every", refit_every)
-        common = flag(f"{where}common_random_numbers", common_random_numbers)
+        common = problem.common_random_numbers
+        if common_random_numbers is not None:
+            common = flag(f"{where}common_random_numbers", common_random_numbers)
         with within(where and f"{where}initial"):
             design = _initial(initial, problem, root)
         table = _cost(cost, problem.shape)

@@ -100,7 +100,7 @@ def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, basis:
     trial, n = told["trial"][row], told["n"][row]
     where = Decision(*map(np.asarray, trials.pair(trial)))
     values, means = records.values(row), basis.sums(records.mean(row))
-    sums = None if values is None else basis.sums(values)
+    sums = None if values is None or not records.shared(row) else basis.sums(values)
 
     def updated(i: int, of_sum: Belief) -> Belief:
         if not shares_noise(of_sum) or sums is None:
