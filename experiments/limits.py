@@ -645,7 +645,8 @@ def _claims_on_page(found: pd.DataFrame) -> pd.DataFrame:
             "from": own["from"],
             "contexts": own["contexts"],
             "claimed": own["claimed"].map("{:.3f}".format),
-            "held": own["held"].map("{:.3f}".format) + " ± " + own["difference_se"].map("{:.3f}".format),
+            "held": own["held"].map("{:.3f}".format)
+            + own["difference_se"].map(lambda se: "" if np.isnan(se) else f" ± {se:.3f}"),
             "aim kept": own["holds"].map({True: "yes", False: "no"}).fillna("not judged"),
         }
     )

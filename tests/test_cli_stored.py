@@ -138,7 +138,7 @@ def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    for name in ("status", "resume", "worker", "ask", "tell", "export", "report", "check"):
+    for name in ("status", "resume", "worker", "ask", "tell", "export", "report", "serve", "check"):
         missing = call(name, tmp_path / "none.db")
         assert missing.exit_code == 1
         assert f"there is no file '{tmp_path / 'none.db'}'" in missing.stderr

@@ -20,6 +20,7 @@ import numpy as np
 from argbest import Study, registry, report
 from argbest.experiment import Contender, Experiment, run
 from argbest.report import looks, style
+from argbest.report.page import write_report
 from argbest.serve.server import LiveView
 
 HERE = Path(__file__).resolve().parent
@@ -94,7 +95,7 @@ def plot_shared_luck(found: dict[str, tuple[Any, Any]], *, theme: str) -> Any:
     second.set_yscale("log")
     second.axhline(100.0, color=sheet.theme.ink, linewidth=0.8)
     second.set_yticks([1, 3, 10, 30, 100], ["1 %", "3 %", "10 %", "30 %", "100 %"])
-    second.text(1.0, 108.0, "separate seeds", fontsize=style.TICK, va="bottom")
+    second.text(1.0, 108.0, "separate seeds", fontsize=style.TICK, va="bottom", color=sheet.theme.ink)
     for ax, text in ((first, "correlation of the noise"), (second, "replications that a comparison takes")):
         ax.set_xlabel("steps between two alternatives", fontsize=style.LABEL)
         ax.set_ylabel(text, fontsize=style.LABEL)
@@ -119,7 +120,8 @@ def questions() -> dict[str, Callable[..., Any]]:
 def report_page() -> Path:
     """Return the page of the demo's study, written."""
     study = Study(registry.problem("queue-staffing"), seed=0).run(240)
-    return study.report(HERE / "report" / "example.html", command="argbest demo")
+    page = HERE / "report" / "example.html"
+    return write_report(study, page, command="argbest demo", again="argbest demo")
 
 
 def screens(page: Path) -> None:
@@ -130,7 +132,7 @@ def screens(page: Path) -> None:
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for name, width, height, part, question in (
-            ("answer", 1100, 640, "", ""),
+            ("answer", 1100, 900, "", ""),
             ("chooser", 1100, 900, "#choices", "rule"),
             ("decisions", 1100, 900, "#decisions", ""),
             ("any_context", 1100, 900, "#explore", ""),
@@ -142,6 +144,9 @@ def screens(page: Path) -> None:
                 opened.wait_for_selector("#how")
                 if question:
                     opened.get_by_role("radio", name=question, exact=True).check()
+                if name == "answer":  # the head of the page and the whole first section
+                    box: Any = opened.locator("#choices").bounding_box()
+                    opened.set_viewport_size({"width": width, "height": int(box["y"] + box["height"]) + 8})
                 shown = opened.locator(part) if part else opened
                 shown.screenshot(path=page.with_name(f"{name}{end}.png"))
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

@@ -68,7 +68,7 @@ def test_a_disaster_elsewhere_makes_choices_open_and_stop_rules_wait(
     assert set(frame["state"][claimed]) == {OPEN}
     assert frame["note"][claimed].str.contains("a rare event could change the answer: 1 of all").all()
     with pytest.warns(
-        DataNotice, match="is met by the model's word, but not .* the run goes on: in context 1.0 a"
+        DataNotice, match="is met by the model's word, but not .* the run goes on: in context 1 a"
     ):
         assert not rule(study)
     with warnings.catch_warnings():
@@ -230,7 +230,7 @@ def test_equal_replications_everywhere_are_silent_unless_there_is_no_noise() -> 
     assert set(study.selection()["state"]) == {OPEN}
     assert "no replications of any pair differ, and the 2 of alternative " in study.selection()["note"][0]
     with pytest.warns(
-        DataNotice, match="so the run goes on: in context 1.0 no replications of any pair differ"
+        DataNotice, match="so the run goes on: in context 1 no replications of any pair differ"
     ):
         assert not ExpectedPCS(0.95)(study)
     assert told(still, 58).doubts().silent.all()
@@ -263,3 +263,12 @@ def test_a_run_waits_with_its_stop_rule_and_says_why_once() -> None:
     assert study.n_replications == 160
     waits = [str(each.message) for each in heard if "the run goes on" in str(each.message)]
     assert len(waits) == 1
+
+
+def test_doubts_say_themselves_in_a_sentence() -> None:
+    study = told(lambda k, c, rng: np.full(100, 5.0 - k + c), 2)
+    n = study.problem.n_contexts
+    assert str(study.doubts()).startswith(f"{n} of {n} contexts are in doubt. The first: no replications of")
+    assert len(repr(study.doubts())) < 120
+    plain = told(lambda k, c, rng: rng.normal(5.0 - k + c, 0.1, 100), 50)
+    assert str(plain.doubts()) == "nothing speaks against calling choices sure"

@@ -358,6 +358,20 @@ def test_lines_of_the_profile_chart_look_different_and_what_is_left_out_is_said(
     assert f"Left out: {40 - len(drawn)} of 40 alternatives" in page.locator("#explore").text_content()
 
 
+def test_profiles_draw_what_the_map_shows_in_the_same_order_of_colours(
+    open_page: Open, tmp_path: Path
+) -> None:
+    rows = [{"rate": r, "shift": s} for r in (1.0, 2.0, 3.0) for s in ("day", "night")]
+    truth = np.array([[0.0] * 6, [9.0, 9.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 9.0, 9.0, 9.0, 9.0], [-9.0] * 6])
+    study = told(Problem(["a", "b", "c", "d"], rows), truth, model="independent", policy="equal")
+    assert study.selection()["selected"].tolist() == ["b", "b", "c", "c", "c", "c"]
+    page = open_page(write_report(study, tmp_path / "colours.html"))
+    keys = page.locator("#explore .legend li")
+    assert keys.all_inner_texts() == ["a", "b", "c"]  # the chosen ones and, of the others, the likeliest
+    looks = page.locator("#explore .swatch").evaluate_all("(all) => all.map((each) => each.style.cssText)")
+    assert [f"--line-{i}" in look for i, look in zip((2, 0, 1), looks, strict=True)] == [True] * 3
+
+
 def many_columns() -> Study:
     """Forty alternatives in three contexts of six columns."""
     rows = [{f"column {i}": float(i * c) for i in range(1, 7)} for c in range(3)]

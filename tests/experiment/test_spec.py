@@ -139,3 +139,9 @@ UNKNOWN = Problem(TABLE.alternatives, TABLE.contexts, small_problems.Plain())
 def test_a_family_that_cannot_be_run_side_by_side_is_refused_at_once(family: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Experiment(family, "equal", replications=5)
+
+
+@pytest.mark.parametrize(("name", "shared"), [("branin", True), ("call-rush", False)])
+def test_alternatives_share_seeds_unless_there_are_limits(name: str, shared: bool) -> None:
+    assert Experiment(name, "equal", replications=2).common_random_numbers is shared
+    assert Experiment(name, "equal", replications=2, common_random_numbers=True).common_random_numbers

@@ -185,3 +185,15 @@ def test_the_truth_of_a_family_is_that_of_a_seed_and_ties_are_all_best() -> None
 def test_a_problem_without_truth_has_no_table_of_it() -> None:
     with pytest.raises(InputError, match="the truth of problem 'dark' is not known"):
         argbest.problems.truth(Problem(["A", "B"], [1], name="dark"))
+
+
+def test_the_page_on_benchmarks_has_a_row_per_problem() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "benchmark.md").read_text("utf-8")
+    paper = "Cakmak, Gao and Zhou, Contextual Ranking and Selection with Gaussian Processes"
+    expected = []
+    for row in argbest.problems.table().to_dict("records"):
+        size = f"{row['alternatives']:,} \N{MULTIPLICATION SIGN} {row['contexts']}"
+        limits, source = row["limits"] or "\N{EN DASH}", row["source"].replace(paper, "the paper")
+        cells = (f"`{row['problem']}`", size, row["truth"], row["noise"], limits, source)
+        expected.append(f"| {' | '.join(cells)} |")
+    assert [line for line in page.splitlines() if line.startswith("| `") and "@1` |" in line] == expected

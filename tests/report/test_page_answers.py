@@ -125,8 +125,8 @@ def test_contexts_of_several_coordinates_are_told_apart_and_booleans_are_small()
         study.tell(trial, [far - 1.0, far, far + 1.0])
     data = payload(study)
     assert [line[0] for line in data["choices"]] == [
-        "rate 1, night false and rate 2, night false",
-        "rate 1, night true and rate 2, night true",
+        "night false",
+        "night true",
     ]
     assert data["contexts"]["short"] == ["1, false", "1, true", "2, false", "2, true"]
     assert data["contexts"]["names"][1] == "rate 1, night true"
@@ -207,6 +207,26 @@ def test_contexts_without_an_answer_are_named() -> None:
     assert rows[3][columns.index("note")] == "failed without a value, so not selected: c"
     assert [row[1] for row in data["certainty"]["probability"]] == [None, None, None]
     json.dumps(data, allow_nan=False)
+
+
+def test_an_alternative_that_never_runs_is_set_aside_everywhere_and_the_usual_reason_is_said() -> None:
+    study = Study(Problem([1, 2], [1, 2]), initial=2, model="gp", policy="equal")
+    reasons = iter(["no\nlicence", "no licence", "no memory"])
+    while study.n_queued or len(study.set_aside) < 2:
+        trial = study.ask(1)[0]
+        if trial.pair[0] == 1:
+            study.fail(trial, next(reasons, "no licence"))
+        else:
+            study.tell(trial, float(trial.replication))
+    data = payload(study)
+    assert "alternative 2 could not be simulated anywhere and is not selected" in data["answer"][-1]
+    assert data["failures"]["set_aside"].endswith("alternative 2 in every context.")
+    total = data["failures"]["total"]
+    trials = study.trials()
+    usual = (trials.loc[trials["status"] == "failed", "reason"] != "no memory").sum()
+    assert 0 < usual < total
+    assert data["failures"]["reason"].startswith("Most frequent reason (")
+    assert data["failures"]["reason"].endswith(f" of {total}): no licence")
 
 
 def test_of_many_pairs_that_are_set_aside_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,8 @@ def test_every_within_has_its_unit() -> None:
     assert "minutes; P(right)" in said
     step = next_step(study)
     assert step.sentence == (
-        f"Nothing is open. Where choices are equal, they differ by at most {zone}: any will do."
+        f"Nothing is open. Where choices are equal, they differ by at most {zone}: any will do. "
+        "Take the choices away:"
     )
     assert step.command == 'study.selection().to_csv("choices.csv")'
 
@@ -136,6 +137,19 @@ def test_the_next_step_always_names_a_command(tmp_path: Path) -> None:
     assert sentence.startswith("Least sure: context ")
     assert f"P(best) {worst:.3f}" in sentence
     assert command == "study.ask(20)"  # nothing simulates here
+
+
+def test_a_study_that_a_command_makes_anew_names_that_command() -> None:
+    problem = registry.problem("queue-staffing")
+    open_ = Study(problem, seed=0).run(100)
+    found = next_step(open_, again="argbest demo --out demo")
+    assert found.command == "argbest demo --out demo --budget 200"
+    sure = told(Problem(["a", "b"], [1.0, 2.0]), np.array([[9.0, 0.0], [0.0, 9.0]]), spread=0.01)
+    assert (sure.selection()["state"] == "sure").all()
+    assert next_step(sure, again="argbest demo") == (
+        "Nothing is open: every choice is sure. Begin a study of your own:",
+        "argbest init",
+    )
 
 
 def test_a_stored_study_goes_on_by_a_command_with_its_own_name(tmp_path: Path, monkeypatch: Any) -> None:

@@ -8,6 +8,7 @@ import pytest
 import argbest
 from argbest.answers import tailoring
 from argbest.errors import InputError
+from argbest.problems.axis import Axis
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
@@ -113,5 +114,5 @@ def test_an_unknown_question_is_told_of_pareto_too() -> None:
 
 def test_tailoring_says_how_much_each_number_of_alternatives_keeps() -> None:
     draws = np.array([[[9.0, 0.0, 0.0], [0.0, 3.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 2.0]]])
-    said = str(tailoring.of_draws(draws, np.full(3, 1 / 3), 0, ("a", "b", "c", "d")))
+    said = str(tailoring.of_draws(draws, np.full(3, 1 / 3), 0, Axis.of("alternative", list("abcd"))))
     assert said.endswith("over a everywhere; two alternatives keep 60 % of it, three 100 %")

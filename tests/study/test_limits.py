@@ -439,7 +439,7 @@ def test_doubts_about_a_limit_keep_a_choice_from_being_called_sure() -> None:
     study = Study(problem(rarely, limits=["late <= 0.05"]), seed=1, initial=2).run(40)
     assert not np.any(study.selection()["state"] == "sure")
     found = study.doubts()
-    assert any(reason.startswith("the limit 'late <= 0.05': ") for reason in found.reasons)
+    assert any(reason.startswith("(limit late <= 0.05) ") for reason in found.reasons)
 
 
 def test_what_replications_say_alone_bounds_the_probability_of_being_right() -> None:

@@ -119,7 +119,7 @@ def test_a_shortlist_and_a_rule_are_those_of_the_mean_of_the_priced_draws(told: 
 def test_a_rule_that_breaks_a_limit_for_sure_is_said_to_be_wrong_there(told: Study) -> None:
     cheap = told.answer("rule", price=0.01)
     assert [cheap.choice.choose({"load": load}) for load in LOADS] == ["cheap"] * 3
-    assert cheap.wrong[-1] == "in context 3 it is surely wrong: dear is better than cheap"
+    assert cheap.wrong[-1] == "at load 3 it is surely wrong: dear is better than cheap"
 
 
 def test_tailoring_is_brute_force_over_the_priced_draws(told: Study) -> None:

@@ -30,6 +30,7 @@ from argbest.core.states import EQUAL, LEVEL, OPEN, SURE, usual_delta
 from argbest.jsonable import records, values
 from argbest.lazy import later
 from argbest.problems.base import Problem
+from argbest.problems.labels import called, place
 from argbest.questions import question as question_of
 from argbest.questions import title
 from argbest.texts import Sentences, chance, first_of, number, with_unit
@@ -139,7 +140,8 @@ class Answer(Sentences):
         if self.wrong:
             lines += self.wrong[:_SHOWN_WRONG]
             more = len(self.wrong) - _SHOWN_WRONG
-            lines += [f"… and in {more} more contexts (see `wrong`)"] if more > 0 else []
+            others = "another context" if more == 1 else f"{more} more contexts"
+            lines += [f"and it is surely wrong in {others}"] if more > 0 else []
         return [*lines, self.note] if self.note else lines
 
     def sentences(self) -> list[str]:
@@ -474,8 +476,8 @@ def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[
         "p_feasible": None if kept is None else float(kept),
         "price": Estimate.of(np.maximum(drawn[:, 1] - drawn[:, 0], 0.0)),  # less than 0 is rounding
         "wrong": tuple(
-            f"in context {problem.contexts.labels[c]} it is surely wrong: {problem.alternatives.labels[k]} "
-            f"is better than {problem.alternatives.labels[named[c]]}"
+            f"{place(problem.contexts, c)} it is surely wrong: {called(problem.alternatives, k)} is better "
+            f"than {called(problem.alternatives, int(named[c]))}"
             for c, k in surely_wrong(view, named).items()
         ),
     }

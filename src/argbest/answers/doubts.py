@@ -33,8 +33,9 @@ from argbest.core.outcomes import standardised
 from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.core.tally import Tally
 from argbest.models.base import is_told_noise
+from argbest.problems.labels import place
 from argbest.problems.population import RUNS
-from argbest.texts import number
+from argbest.texts import Sentences, number
 
 if TYPE_CHECKING:
     from argbest.study.view import View
@@ -46,8 +47,8 @@ _RARE = 0.01  # chance that normal rewards look like an event
 _SKEWNESS_CANNOT_SHOW = "no pair has three replications, so nothing shows whether rewards are skewed"
 
 
-@dataclass(frozen=True, eq=False)
-class Doubts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Doubts(Sentences):
     """What speaks against calling choices sure; arrays are [context]."""
 
     check: model_check.ModelCheck
@@ -57,6 +58,13 @@ class Doubts:
     rare: BoolArray  # rare events may have been missed that would change the choice
     silent: BoolArray  # no replications differ anywhere, and they are too few to say that none ever will
     reasons: tuple[str, ...]  # why, in a few words; "" where nothing speaks against the choice
+
+    def __str__(self) -> str:
+        n = int(self.some.sum())
+        if not n:
+            return "nothing speaks against calling choices sure"
+        first = next(filter(None, self.reasons))
+        return f"{n} of {len(self.some)} contexts {'is' if n == 1 else 'are'} in doubt. The first: {first}."
 
     @property
     def some(self) -> BoolArray:
@@ -92,7 +100,7 @@ class Doubts:
             return ""
         others = "1 more context is" if len(where) == 2 else f"{len(where) - 1} more contexts are"
         more = f" ({others} in doubt)" if len(where) > 1 else ""
-        return f"in context {view.problem.contexts.labels[where[0]]!r} {self.reasons[where[0]]}{more}"
+        return f"{place(view.problem.contexts, int(where[0]))} {self.reasons[where[0]]}{more}"
 
 
 def of_study(view: "View") -> Doubts:
@@ -138,7 +146,7 @@ def _doubts(view: "View") -> Doubts:
     for limit, slack, outcome in followed:
         foremost = _near_the_bound(standing, slack, view.choice)
         lead = np.min(np.abs(_of_both(slack.mean, foremost)), axis=0)
-        of_sum, of_limit = view.sums[outcome.sum], f"the limit '{limit}': "
+        of_sum, of_limit = view.sums[outcome.sum], f"(limit {limit}) "
         scarce = np.zeros(len(own), bool)
         if of_sum.rate or is_rate(of_sum.tally):
             share = min(abs(outcome.constant), 1.0)
@@ -427,7 +435,8 @@ def _reasons(
                 f"{labels[least]!r} rests on {number(float(worth[c]))} replications where {needed} are needed"
             )
         elif misfit:
-            yield f"the model is in doubt: {check.objections[0] if check.objections else check.verdict}"
+            objection = (check.objections or (check.verdict,))[0]
+            yield f"the model is in doubt: {objection[:1].lower()}{objection[1:].split('. ')[0].rstrip('.')}"
         else:
             yield ""
 

@@ -207,7 +207,12 @@ def in_words(view: "View") -> list[str]:
     """Return the answer for a population in lines: the rule, its price, and what is chosen in each group."""
     choices = [f"{where}: {what}{how}" for where, what, how in lines(view)]
     n = len(_rule(view).choice.ends)
-    return [*choices[:n], price(view), *choices[n:]]
+    by_row, unit = view.certificate(0.0), view.problem.goal_unit
+    certain = (
+        f"Choosing for each is right with probability {chance(float(by_row.pcs_e))}, and expected to lose "
+        f"{with_unit(number(float(by_row.eoc), 2), unit)}."
+    )
+    return [*choices[:n], f"{price(view)} {certain}", *choices[n:]]
 
 
 def lines(view: "View") -> list[tuple[str, str, str]]:
@@ -217,10 +222,9 @@ def lines(view: "View") -> list[tuple[str, str, str]]:
         *((where, what, "") for where, what in ends),
         *(
             (
-                f"{row['group']} ({row['n_contexts']:,})",
+                f"{row['group']} ({row['n_contexts']:,} people)",
                 str(row["selected"]),
-                f" for {100 * row['share']:.0f} %, P(right) {chance(row['p_right'])}, expected loss "
-                f"{with_unit(number(row['expected_loss'], 2), view.problem.goal_unit)}",
+                f" for {100 * row['share']:.0f} % of them, right with probability {chance(row['p_right'])}",
             )
             for row in groups(view).head(_MOST_LINES).to_dict("records")
         ),
@@ -229,12 +233,9 @@ def lines(view: "View") -> list[tuple[str, str, str]]:
 
 def price(view: "View") -> str:
     """Return a sentence on what the rule costs compared with choosing for each person by its own row."""
-    by_row, cost, unit = view.certificate(0.0), _rule(view).price, view.problem.goal_unit
-    costs = "nothing" if cost is None else cost.said(unit)
-    return (
-        f"The rule costs {costs} against choosing for each by its own row, which is right with probability "
-        f"{chance(float(by_row.pcs_e))} and expected to lose {with_unit(number(float(by_row.eoc), 2), unit)}."
-    )
+    cost = _rule(view).price
+    costs = "nothing" if cost is None else cost.said(view.problem.goal_unit)
+    return f"The rule costs {costs}, compared with choosing for each person by their own row."
 
 
 def _rule(view: "View") -> answering.Answer:

@@ -13,7 +13,7 @@ import pandas as pd
 from argbest.core.questions.trees import Condition, Leaf, Split, Tree, Value
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Item
-from argbest.problems.labels import Label, sort, word
+from argbest.problems.labels import Label, called
 from argbest.table_files import to_csv
 from argbest.texts import Sentences
 
@@ -81,8 +81,7 @@ class ChosenRule(Sentences):
     def said_ends(self) -> list[tuple[tuple[tuple[Condition, bool], ...], str]]:
         """The same ends with what alternatives are called: "servers 2" where the label is a bare number."""
         return [
-            (path, str(label) if sort(label) == "text" else f"{word(self.alternatives)} {label}")
-            for path, label in self.ends
+            (path, called(self.alternatives, self.alternatives.index(label))) for path, label in self.ends
         ]
 
     def __str__(self) -> str:

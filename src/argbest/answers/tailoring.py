@@ -8,6 +8,8 @@ import pandas as pd
 
 from argbest.answers.intervals import Estimate
 from argbest.core.arrays import Array
+from argbest.problems.axis import Axis
+from argbest.problems.labels import called
 from argbest.texts import Sentences, number, with_unit
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class Tailoring(Sentences):
     value: Estimate
     single: object  # the best alternative for all contexts
     curve: pd.DataFrame
+    called: str  # the best one in a sentence: "servers 5"
 
     @property
     def enough(self) -> int | None:
@@ -43,7 +46,7 @@ class Tailoring(Sentences):
 
     def said(self, unit: str = "") -> str:
         """Return the value in words, with the unit of the rewards."""
-        said = f"choosing per context gains {self.value.said(unit)} over {self.single} everywhere"
+        said = f"choosing per context gains {self.value.said(unit)} over {self.called} everywhere"
         shares = [
             f"{_WORDS[n]} {100 * share:.0f} %{' of it' if n == 2 else ''}"
             for n, share in zip(self.curve["n_alternatives"], self.curve["share"], strict=True)
@@ -51,7 +54,7 @@ class Tailoring(Sentences):
         ]
         if not shares or self.value.mean <= 0:
             gain = with_unit(number(max(self.value.mean, 0.0)), unit)
-            return f"choosing per context gains {gain} over {self.single} everywhere"
+            return f"choosing per context gains {gain} over {self.called} everywhere"
         until = 1 + next(
             (i for i, s in enumerate(self.curve["share"][1:]) if s >= _NEARLY_ALL), len(shares) - 1
         )
@@ -74,13 +77,14 @@ def _tailoring(view: "View") -> Tailoring:
     weights = overall.contexts.shares  # type: ignore[attr-defined]
     certificate = view.inference.certificate_of(view.problem.limiting(overall), 0.0)
     draws = certificate.of_draws(lambda some: some)[:_DRAWS]
-    return of_draws(draws, weights, int(certificate.choice), view.problem.alternatives.labels)
+    return of_draws(draws, weights, int(certificate.choice), view.problem.alternatives)
 
 
-def of_draws(draws: Array, weights: Array, single: int, labels: tuple[object, ...]) -> Tailoring:
+def of_draws(draws: Array, weights: Array, single: int, alternatives: Axis) -> Tailoring:
     """Return the value of tailoring from joint draws [draw, alternative, context]."""
     whole = value_of_draws(draws, weights)
     below = (draws @ weights).max(axis=-1)  # the best single alternative of each draw
+    labels = alternatives.labels
     chosen, reached = [single], draws[:, single]
     rows = [(1, labels[single], *Estimate.of(reached @ weights - below))]
     while len(chosen) < min(_LONGEST_CURVE, draws.shape[1]):
@@ -95,4 +99,4 @@ def of_draws(draws: Array, weights: Array, single: int, labels: tuple[object, ..
     mean = float(whole.mean())
     share = frame["gain"] / mean if mean > 0 else np.ones(len(frame))
     frame["share"] = np.clip(share, 0.0, 1.0)
-    return Tailoring(Estimate.of(whole), labels[single], frame)
+    return Tailoring(Estimate.of(whole), labels[single], frame, called(alternatives, single))

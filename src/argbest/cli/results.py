@@ -257,6 +257,7 @@ def report(storage: str, name: str, out: Path, show: bool) -> None:
 )
 def serve(storage: str, name: str, host: str, port: int, allow_remote: bool) -> None:
     """Show the study in STORAGE live in the browser, without changing it; Ctrl-C ends the view."""
+    need_file(storage)
     from argbest.serve.server import LiveView
 
     view = LiveView(storage, name=name, host=host, port=port, allow_remote=allow_remote)

@@ -55,7 +55,7 @@ def demo(out: Path, budget: int, seed: int, show: bool) -> None:
     study = Study(problem, seed=seed).run(budget, progress=True)
     show_answer(study)
     say("", f"truth, known for this problem: {_compared(study)}")
-    page = _write(study, out)
+    page = _write(study, out, budget)
     if show:
         webbrowser.open(page.resolve().as_uri())
 
@@ -98,13 +98,15 @@ def _equal(study: "Study") -> "IntArray":
     return np.asarray(problem.good(chosen).sum(axis=-1))
 
 
-def _write(study: "Study", out: Path) -> Path:
+def _write(study: "Study", out: Path, budget: int) -> Path:
     """Return the page, written with the frames and, where matplotlib is there, the pictures; say where."""
     from argbest.report import figures
+    from argbest.report.page import write_report
     from argbest.table_files import write_csv
 
     frames = {"observations": study.observations(), "selection": study.selection()}
-    page = study.report(out / "report.html", command="argbest demo")
+    again = f"argbest demo --out {shlex.quote(str(out))}" + (f" --seed {study.seed}" if study.seed else "")
+    page = write_report(study, out / "report.html", command=f"{again} --budget {budget}", again=again)
     written = [page, *(write_csv(out / f"{name}.csv", frame) for name, frame in frames.items())]
     list_written([*written, *figures.write(drawn(lambda: figures.draw(study)) or {}, out)])
     return page

@@ -144,6 +144,28 @@ def word(axis: "Axis") -> str:
     return axis.word or axis.kind
 
 
+def called(axis: "Axis", i: int) -> str:
+    """Return what an entry is called in a sentence: "order 40", "rate 2, night true", or its own text."""
+    if axis.columns and not axis.named:
+        return ", ".join(f"{name} {_said(values[i])}" for name, values in axis.columns.items())
+    label = axis.labels[i]
+    return label if isinstance(label, str) else f"{word(axis)} {_said(label)}"
+
+
+def place(axis: "Axis", i: int) -> str:
+    """Return where something is so, in a sentence: "at rate 2, night true", "in context 'today'"."""
+    label, bare = axis.labels[i], axis.named or not axis.columns
+    if bare and isinstance(label, str):
+        return f"in {axis.kind} {label!r}"
+    return f"{'in' if bare and word(axis) == axis.kind else 'at'} {called(axis, i)}"
+
+
+def _said(value: Label) -> str:
+    return (
+        str(value).lower() if isinstance(value, bool) else value if isinstance(value, str) else f"{value:.6g}"
+    )
+
+
 def title(simulate: object, alternatives: "Axis", contexts: "Axis") -> str:
     """Return the name of a problem that was given none: after its simulator, or after what is chosen.
 

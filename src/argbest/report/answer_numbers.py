@@ -182,14 +182,16 @@ def curve(found: Tailoring, alternatives: Axis) -> Curve:
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Return round numbers from low to high, at most so many."""
+    """Return round numbers from low to high, at most so many and, of five, two at the least."""
     span = high - low
     if not np.isfinite(span) or span <= 0:
         return [low]
     unit = 10.0 ** np.floor(np.log10(span / most))
-    step = next(unit * m for m in (1, 2, 5, 10, 20) if span / (unit * m) <= most - 1)
-    first = int(np.ceil(low / step - 1e-9))
-    return [i * step for i in range(first, int(np.floor(high / step + 1e-9)) + 1)]
+    for step in unit * np.array([1, 2, 5, 10, 20]):
+        places = range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1)
+        if len(places) <= most:
+            break
+    return [float(i * step) for i in places]
 
 
 def percent(share: float) -> str:

@@ -57,7 +57,7 @@ DARK = Theme(
     faint="#4a5058",
     alarm="#ff8c42",
     shades=("#1b2129", "#1f4b73", "#2f83c0", "#86c5ee", "#e8f5ff"),
-    colours=("#67a1c3", "#eddc52", "#27c7a3", "#af5304", "#ededeb", "#0476b1", "#a04c7a", "#ba9267"),
+    colours=("#67a1c3", "#af5304", "#27c7a3", "#a04c7a", "#eddc52", "#0476b1", "#ededeb", "#ba9267"),
 )
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 

@@ -24,12 +24,13 @@ class NextStep(NamedTuple):
     command: str
 
 
-def next_step(study: Study, *, ahead: bool = False) -> NextStep:
+def next_step(study: Study, *, ahead: bool = False, again: str = "") -> NextStep:
     """Return what comes next; there always is something, if only to take the choices away.
 
-    ``ahead`` adds how many more replications close what is open, which may take a second or two.
+    ``ahead`` adds how many more replications close what is open, which may take a second or two. ``again``
+    is the command that made the study, where it makes it anew with another ``--budget``.
     """
-    commands = _ToType(study)
+    commands = _ToType(study, again)
     if not study.n_replications:
         return NextStep("Nothing is simulated yet.", commands.simulate(_first_budget(study)))
     selection = study.selection()
@@ -51,10 +52,11 @@ def next_step(study: Study, *, ahead: bool = False) -> NextStep:
     if (selection["state"] == EQUAL).any():
         zone = zone_in_words(study)
         words = f"Nothing is open. Where choices are equal, they differ by at most {zone}: any will do."
-        return NextStep(words, commands.take("selection"))
-    return NextStep(
-        "Nothing is open: every choice is sure. Take the choices away:", commands.take("selection")
-    )
+    else:
+        words = "Nothing is open: every choice is sure."
+    if again:
+        return NextStep(f"{words} Begin a study of your own:", "argbest init")
+    return NextStep(f"{words} Take the choices away:", commands.take("selection"))
 
 
 def need_values(study: Study, what: str) -> None:
@@ -79,7 +81,9 @@ def _of_open(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:
     )
     if found is None or not found.replications:
         return NextStep(f"{least} Simulate on:", commands.simulate(2 * study.n_replications))
-    goal = "it" if len(open_) == 1 else f"all {len(open_)} open contexts"
+    n = len(open_)
+    several = "both open contexts" if n == 2 else f"all {n} open contexts"
+    goal = "it" if n == 1 else several
     if np.isinf(found.replications):
         words = f"{least} It may take more than {found.horizon:,} more replications to settle {goal}."
         return NextStep(words, commands.simulate(2 * study.n_replications))
@@ -96,7 +100,7 @@ def _of_answer(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:
     if found.state != OPEN:
         lost = with_unit(number(found.delta, 2), found.value_unit)
         words = "sure" if found.state != EQUAL else f"within {lost} of the right one: any such will do"
-        return NextStep(f"Nothing is open: the answer is {words}.", commands.take("answer"))
+        return NextStep(f"Nothing is open: the answer is {words}. Take it away:", commands.take("answer"))
     least = f"P(right) {chance(found.p_right)}"
     halving = found.halving if ahead else None
     if halving is None or halving.plain is None:
@@ -126,7 +130,7 @@ def _first_budget(study: Study) -> int:
 class _ToType:
     """What to type: for a stored study in a terminal, for one in memory in Python."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, again: str) -> None:
         view = study.view()
         self._python = study.problem.simulate is not None
         self._runs = view.definition["simulator"] is not None
@@ -134,9 +138,12 @@ class _ToType:
         self._where = "STORAGE" if "***" in place else shlex.quote(place)
         self._where += "" if name in ("", "study") else f" --name {shlex.quote(name)}"
         self._stored = bool(place) and (self._runs or not self._python)
+        self._again = again
 
     def simulate(self, budget: int) -> str:
         """Return what simulates until there are so many replications, or asks what to simulate elsewhere."""
+        if self._again:
+            return f"{self._again} --budget {budget}"
         if self._stored:
             return (
                 f"argbest resume {self._where} --budget {budget}"

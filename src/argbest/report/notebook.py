@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
+import pandas as pd
+
 from argbest import report
 from argbest.answers.answering import Answer
 from argbest.core.question import BEST
@@ -10,9 +12,9 @@ from argbest.report import answer_sketches
 from argbest.report.next_steps import next_step
 from argbest.report.question_words import asked, html
 from argbest.report.sketch import sketch
-from argbest.report.wording import answer, choices
+from argbest.report.wording import answer, choices, count
 from argbest.study.study import Study
-from argbest.texts import as_html, number
+from argbest.texts import as_html, chance, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,12 +52,15 @@ def of_answer(answer: Answer) -> str:
     found, alternatives = answer.tailoring, answer.view.problem.alternatives
     drawn += [] if found is None else [answer_sketches.tailoring_sketch(found, alternatives)]
     said = "".join(f"<p>{as_html(line)}</p>" for line in answer.sentences())
-    table = answer.table.head(_ROWS)
+    table = answer.table.head(_ROWS).copy()
+    for name in [each for each in table.columns if str(each).startswith("p_")]:
+        table[name] = ["" if pd.isna(p) else chance(p) for p in table[name]]
     shown = table.to_html(index=False, escape=True, float_format=lambda x: number(x))
     more = len(answer.table) - _ROWS
-    left = f"<p>… and {more:,} more rows: see <code>table</code></p>" if more > 0 else ""
+    left = f"<p>… and {count(more, 'more row')}: see <code>table</code></p>" if more > 0 else ""
     title = f"<p><strong>{as_html(f'{answer.question}: {answer.headline}')}</strong></p>"
-    return f'<div style="max-width: 34em">{title}{said}{"".join(drawn)}</div>{shown}{left}'
+    scrolled = f'<div style="overflow-x: auto">{shown}</div>'
+    return f'<div style="max-width: 34em">{title}{said}{"".join(drawn)}</div>{scrolled}{left}'
 
 
 def plot_answer(answer: Answer, *, theme: str | None = None) -> "Figure":

@@ -16,6 +16,8 @@ from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE, contender
 from argbest.problems.axis import Axis, Label
 from argbest.problems.labels import word
 from argbest.report import curves
+from argbest.report.grouped import grouped
+from argbest.report.looks import middle_cut
 from argbest.study.study import Study
 from argbest.texts import chance, with_unit
 
@@ -25,6 +27,7 @@ _MOST_RUNNING = 6  # alternatives still in the running, by name
 MOST_SET_ASIDE = 100  # pairs named in the page
 _WORTH_A_WORD = 0.05  # probability of what is named beside a choice, with limits
 _MOST_LISTED = 5  # contexts in a sentence
+_LONGEST_NAME = 48  # columns of a name in a sentence
 _LEVEL = f"{100 * LEVEL:.0f} %"
 
 
@@ -217,14 +220,19 @@ def _where(axis: Axis, group: Sequence[int]) -> str:
         return f"every {word(axis)}"
     if ordered(axis) and len(group) > 1:
         return f"{said[group[0]]} to {bare[group[-1]]}"
-    if len(group) <= _MOST_NAMED:
-        return listed([said[c] for c in group])
-    return f"{len(group)} contexts ({'; '.join(said[c] for c in group[: _MOST_NAMED - 1])}; …)"
+    several = len(group) > 1 and len(axis.columns) > 1 and not axis.named
+    parts = grouped(axis, group) if several else [said[c] for c in group]
+    if len(parts) <= _MOST_NAMED:
+        return "; ".join(parts) if several else listed(parts)
+    return f"{len(group)} contexts ({'; '.join(parts[: _MOST_NAMED - 1])}; …)"
 
 
 def _whole(values: Sequence[Label]) -> list[str]:
-    """Return short texts that differ where values do, but of a text all of it."""
-    return list(map(str, values)) if isinstance(values[0], str) else curves.shorten(values)
+    """Return short texts that differ where values do; of a text all of it, unless it is very long."""
+    if not isinstance(values[0], str):
+        return curves.shorten(values)
+    short = [middle_cut(str(value), _LONGEST_NAME) for value in values]
+    return short if len(set(short)) == len(set(values)) else list(map(str, values))
 
 
 def answer(study: Study, selection: pd.DataFrame, certificate: Certificate) -> list[str]:
@@ -291,12 +299,11 @@ def set_aside(study: Study) -> str:
     total = sum(map(len, places.values()))
     if not total:
         return ""
-    called, where = names(study.problem.alternatives), names(study.problem.contexts)
+    called = names(study.problem.alternatives)
     left, parts = MOST_SET_ASIDE, []
     for k, contexts in places.items():
         if left > 0:
-            named = [where[c] for c in contexts[:left]]
-            parts.append(f"{called[k]} in {_listed(named, most=len(named))}")
+            parts.append(f"{called[k]} {_in(study, contexts[:left], most=left)}")
         left -= len(contexts)
     more = f"; and {-left:,} more" if left < 0 else ""
     are = "is" if total == 1 else "are"
@@ -322,14 +329,16 @@ def _impossible(study: Study) -> str:
     places, told = _places_aside(study), study.tally.count
     if not places:
         return ""
-    called, where = names(study.problem.alternatives), names(study.problem.contexts)
+    called, contexts_in_use = names(study.problem.alternatives), study.problem.contexts.active.sum()
     parts = []
     for k, contexts in islice(places.items(), _MOST_LISTED):
-        some = [where[c] for c in contexts if told[k, c]]
-        never = [where[c] for c in contexts if not told[k, c]]
-        said = [f"kept failing in {_listed(some)}"] if some else []
-        if never:
-            said.append(f"could not be simulated in {_listed(never)} and is not selected there")
+        some = [c for c in contexts if told[k, c]]
+        never = [c for c in contexts if not told[k, c]]
+        said = [f"kept failing {_in(study, some)}"] if some else []
+        if len(never) == contexts_in_use > 1:
+            said.append("could not be simulated anywhere and is not selected")
+        elif never:
+            said.append(f"could not be simulated {_in(study, never)} and is not selected there")
         parts.append(f"{called[k]} {', and '.join(said)}")
     more = len(places) - len(parts)
     return "; ".join(parts) + (f"; the same applies to {count(more, 'other alternative')}." if more else ".")
@@ -341,6 +350,15 @@ def _places_aside(study: Study) -> dict[int, list[int]]:
     for alternative, context in study.set_aside:
         places.setdefault(problem.alternatives.index(alternative), []).append(problem.contexts.index(context))
     return places
+
+
+def _in(study: Study, contexts: Sequence[int], *, most: int = _MOST_LISTED) -> str:
+    """Return "in every context" or "in" these, the first ones of many."""
+    axis = study.problem.contexts
+    if len(contexts) == axis.active.sum() > 1:
+        return f"in every {word(axis)}"
+    called = names(axis)
+    return f"in {_listed([called[c] for c in contexts], most=most)}"
 
 
 def _listed(where: Sequence[str], *, most: int = _MOST_LISTED) -> str:

@@ -1,5 +1,6 @@
 """The page of a study: what it decided, how surely, and how that came about."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from argbest.problems.labels import word
 from argbest.problems.units import of_column
 from argbest.report import curves
 from argbest.report.curves import Excerpt
+from argbest.report.looks import middle_cut
 from argbest.report.next_steps import need_values, next_step
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.page.questions import questions
@@ -29,25 +31,30 @@ from argbest.report.question_words import asked
 from argbest.report.sketch import sketch
 from argbest.report.wording import answer, choices, count, in_the_running, names, set_aside
 from argbest.study.study import Study
+from argbest.texts import first_of
 
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
 MOST_FAILURES = 200  # listed in the page
 MOST_PAIRS = 2000  # of the model check
 _LONG_TABLE = 2000  # pairs
+_LONGEST_REASON = 240  # characters of why a trial failed, in a sentence
+_MOST_RETIRED = 10  # alternatives, and contexts, named in the page
 _LONGEST_DESCRIPTION = 400  # characters of a description
 
 
-def write_report(study: Study, path: str | Path, *, command: str = "") -> Path:
+def write_report(study: Study, path: str | Path, *, command: str = "", again: str = "") -> Path:
     """Return the path of the report page, written: one HTML file that needs no network.
 
-    ``command`` is what was typed to get it, where something was.
+    ``command`` is what was typed to get it, where something was; ``again`` what to type with another budget.
     """
     place = destination(path)
     need_values(study, "a report")
-    return write(payload(study, command=command, ahead=True), place)
+    return write(payload(study, command=command, again=again, ahead=True), place)
 
 
-def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: bool = True) -> Plain:
+def payload(
+    study: Study, *, command: str = "", again: str = "", ahead: bool = False, anywhere: bool = True
+) -> Plain:
     """Return everything the page of a study shows, as JSON-ready values.
 
     Tables [alternative][context] are in the order of the problem; ``order`` of both axes is that of reading.
@@ -62,7 +69,7 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "title": study.problem.name,
         "asked": [list(part) for part in asked(study.problem)],
         "answer": answer(study, study.selection(), certificate),
-        "next": list(next_step(study, ahead=ahead)),
+        "next": list(next_step(study, ahead=ahead, again=again)),
         "choices": [list(line) for line in choices(study)],
         "map": sketch(study),
         "questions": questions(study, ahead=ahead),
@@ -181,6 +188,7 @@ def _check(study: Study) -> Plain:
         "rms": value(found.rms),
         "p_value": value(found.p_value),
         "limit": value(found.limit),
+        "unit": study.problem.unit.get(found.of, "") if found.of else study.problem.goal_unit,
         "total": len(found.pairs),
         "shown": shown,
         **_brief_table(pairs),
@@ -232,7 +240,21 @@ def _failures(study: Study) -> Plain:
     trials = study.trials()
     failed = trials[trials["status"] == "failed"].drop(columns="status")
     failed = failed.astype({"seed": str})  # beyond 2^53 a browser would round it
-    return {"total": len(failed), "set_aside": set_aside(study), **table(failed.tail(MOST_FAILURES))}
+    return {
+        "total": len(failed),
+        "reason": _usual_reason(failed["reason"].tolist()),
+        "set_aside": set_aside(study),
+        **table(failed.tail(MOST_FAILURES)),
+    }
+
+
+def _usual_reason(reasons: list[str]) -> str:
+    """Return the most frequent reason of failures in a sentence; "" without failures."""
+    if not reasons:
+        return ""
+    usual, times = Counter(" ".join(each.split()) for each in reasons).most_common(1)[0]
+    often = "Reason" if times == len(reasons) else f"Most frequent reason ({times:,} of {len(reasons):,})"
+    return f"{often}: {middle_cut(usual, _LONGEST_REASON)}"
 
 
 def _how(study: Study, command: str) -> list[list[Any]]:
@@ -253,6 +275,9 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     ]
     if problem.limits:
         rows.insert(3, ["limits", "; ".join(map(str, problem.limits))])
+    for kind, some in study.retired.items():
+        if some:
+            rows.append([f"retired {kind}", first_of([str(each) for each in some], _MOST_RETIRED)])
     if problem.description:
         rows.insert(1, ["description", problem.description])
     if command:

@@ -2,7 +2,7 @@
 (function (argbest) {
   "use strict";
 
-  const { element, number, rounded, probability, show } = argbest.text;
+  const { element, number, rounded, lost, give, probability, show } = argbest.text;
   const { titled } = argbest.sections;
   const STEPS = 1000, // of a slider
     MOST = 8, // alternatives in the table
@@ -109,26 +109,28 @@
       const ahead =
         found.runnerUp === null
           ? "the only alternative that did not fail here"
-          : `ahead of ${labels[found.runnerUp]} by ${rounded(found.gap, found.gapSd ?? sd)}` +
-            (found.gapSd === null ? "" : ` ± ${number(found.gapSd, 2)}`) +
+          : `${found.gap < 0 ? "behind" : "ahead of"} ${labels[found.runnerUp]} by ` +
+            give(Math.abs(found.gap), found.gapSd ?? sd, found.gapSd) +
             unit;
       const likelier =
         found.runnerUp !== null && found.probability[found.runnerUp] > found.pBest + 1e-9
           ? `, which is more likely the best but ${found.feasible ? "loses more on average" : "has the worse mean"}`
-          : "";
+          : found.gap < 0 && found.feasible
+            ? `, which keeps ${data.limits.length > 1 ? "them" : "it"} with probability ${probability(found.feasible[found.runnerUp])}`
+            : "";
       return [
         "choose ",
         element("strong", { id: "predicted" }, labels[found.selected]),
         (found.feasible ? `: keeps ${data.limits.join(" and ")} with probability ${probability(found.feasible[found.selected])}` : "") +
-          `${found.feasible ? "," : ":"} best ${found.feasible ? "of those that do " : ""}with probability ${probability(found.pBest)}, mean ${rounded(mean, sd)} ± ${number(sd, 2)}${unit}, ` +
-          `${ahead}${likelier}; expected loss ${rounded(found.expectedLoss, data.certainty.delta / 10)}${unit}.`,
+          `${found.feasible ? "," : ":"} best ${found.feasible ? "of those that do " : ""}with probability ${probability(found.pBest)}, mean ${give(mean, sd, sd)}${unit}, ` +
+          `${ahead}${likelier}; expected loss ${lost(found.expectedLoss, data.certainty.delta)}${unit}.`,
       ];
     }
 
     /** The likeliest alternatives with their probabilities. */
     function rank(found) {
       const better = data.goal === "min" ? -1 : 1;
-      const order = [...found.probability.keys()].sort(
+      const order = [...data.alternatives.order].sort(
         (a, b) =>
           found.probability[b] - found.probability[a] || better * (found.mean[b] - found.mean[a]) || a - b,
       );

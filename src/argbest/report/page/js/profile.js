@@ -4,7 +4,9 @@
 
   const { element } = argbest.text;
   const { titled } = argbest.sections;
-  const LOOKS = 32; // lines that look different
+  const LOOKS = 32, // lines that look different
+    LIKELY = 0.05, // P(best) that an alternative needs somewhere to be drawn, as in the map
+    FEWEST = 3; // drawn, if there are so many
   const INTERVAL = 1.96, // standard deviations: 95 %
     CLEAR = 8; // lines between which intervals and averages can be told apart
 
@@ -65,7 +67,7 @@
       held = others;
       lines = across(context);
       if (lines.values.length < 2) return false;
-      choose(found);
+      choose();
       refresh();
       return true;
     }
@@ -85,22 +87,24 @@
       return { values, mean, centre, sd };
     }
 
-    /** Tick the alternatives that lead somewhere on the way, then the likeliest here. */
-    function choose(found) {
-      const never = (k) => kit.ruled_out !== null && kit.ruled_out.every((out) => out.includes(k)),
-        ahead = new Map();
-      lines.centre.forEach((row) => {
-        const value = row.map((each, k) => (never(k) ? -Infinity : kit.sign * each)),
-          best = value.indexOf(Math.max(...value));
-        ahead.set(best, (ahead.get(best) || 0) + 1);
-      });
-      const order = [...ahead.keys()].sort((a, b) => ahead.get(b) - ahead.get(a));
-      const likely = [...found.probability.keys()].sort(
-        (a, b) => found.probability[b] - found.probability[a],
-      );
+    /**
+     * Tick the alternatives that are selected somewhere, in the order in which the map colours them, then those
+     * that lead between contexts, then the likeliest of the others that may be best somewhere.
+     */
+    function choose() {
       if (shown) return;
-      const selected = new Set(data.selected.filter((k) => k >= 0));
-      shown = new Set([...new Set([...order, ...selected, ...likely.slice(0, 3)])].slice(0, LOOKS));
+      const never = (k) => kit.ruled_out !== null && kit.ruled_out.every((out) => out.includes(k)),
+        known = data.alternatives.order.filter((k) => !never(k)),
+        likely = new Map(known.map((k) => [k, Math.max(...data.certainty.probability[k])])),
+        others = [...known].sort((a, b) => likely.get(b) - likely.get(a));
+      const chosen = known.filter((k) => data.selected.includes(k)),
+        ahead = lines.centre.map((row) => known.reduce((a, b) => (kit.sign * row[b] > kit.sign * row[a] ? b : a))),
+        near = others.filter((k) => likely.get(k) >= LIKELY).slice(0, CLEAR);
+      shown = new Set(chosen);
+      for (const k of ahead) if (shown.size < LOOKS) shown.add(k);
+      for (const k of near) if (shown.size < CLEAR) shown.add(k);
+      for (const k of others) if (shown.size < FEWEST) shown.add(k);
+      shown = new Set([...shown].slice(0, LOOKS));
       shown.forEach((k) => looks.set(k, looks.size));
       boxes.append(
         ...data.alternatives.order.map((k) => {

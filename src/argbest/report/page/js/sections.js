@@ -57,7 +57,7 @@
 
   /** Columns of a plain {columns, rows} table; kinds and units by name, else by what the values are. */
   function columnsOf(given, kinds = {}, units = {}) {
-    const bare = given.columns.map((name) => name.replace(/^(alternative|context)\./, "").replaceAll("_", " "));
+    const bare = given.columns.map((name) => name.replace(/^(alternative|context)\./, "").replace(/_(?![A-Z]\b)/g, " "));
     return given.columns.map((name, i) => ({
       name,
       title: titled(bare.indexOf(bare[i]) === bare.lastIndexOf(bare[i]) ? bare[i] : name, units[name]),

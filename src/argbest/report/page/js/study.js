@@ -3,7 +3,7 @@
 (function (argbest) {
   "use strict";
 
-  const { element, number, rounded, probability, count } = argbest.text;
+  const { element, number, rounded, lost, probability, count } = argbest.text;
   const { section, cards, facts, columnsOf, titled, folded } = argbest.sections;
   const FEW = 5; // failures that are listed unasked
   const FIRST = ["open", "equal", "no feasible alternative", "sure"]; // states in the order of the table
@@ -22,6 +22,7 @@
     selected: "what loses least on average; nothing where no alternative is likely enough to keep the limits",
     p_best: "probability that it is the best of those that keep the limits, or that none does",
     p_feasible: "probability that the selected alternative keeps all limits",
+    gap: "how much better the selected alternative is expected to be than the runner-up; negative where that one may break a limit",
     expected_loss: "what choosing it costs on average: it may not be the best, or may break a limit",
   };
   const TITLES = {
@@ -65,7 +66,7 @@
         rest = { name: "running", title: TITLES.running, kind: "text", help: HELP.running, of: (row) => running.get(row) };
       const gap = find("gap"),
         spread = find("gap_sd"),
-        lead = { ...gap, text: (row, plain) => (spread.of(row) === null ? plain : `${plain} ± ${number(spread.of(row), 2)}`) };
+        lead = { ...gap, text: (row, plain) => (spread.of(row) === null ? plain : `${plain} ± ${rounded(spread.of(row), spread.of(row))}`) };
       const note = find("note") && { ...find("note"), kind: "note" }; // in one line, the rest by pointing at it
       const usual = [...contexts, selected, rest, find("p_best"), find("p_feasible"), find("mean"), lead];
       return {
@@ -91,13 +92,15 @@
       };
       const limited = next.limits.length > 0,
         help = limited ? { ...HELP, ...LIMITED_HELP } : HELP;
+      const chosen = where("selected"); // the columns before it are those of the contexts
       const unsure = (row) => row[at] === "equal" || row[at] === "open";
       const meaning =
         `sure: P(best) is at least ${level}; equal: not sure, but within ${amount(number(delta), next)} of the best ` +
         `with that probability; open: neither${limited ? `; no feasible alternative: surely none keeps the limits` : ""}`;
-      const columns = columnsOf(next.decisions, { p_best: "probability", p_feasible: "probability" }, next.units).map((column) => ({
+      const columns = columnsOf(next.decisions, { p_best: "probability", p_feasible: "probability" }, next.units).map((column, i) => ({
         ...column,
         text: column.name === "selected" && next.alternatives.several ? briefly : undefined,
+        label: i <= chosen,
         title: titles[column.name] || column.title,
         unit: units[column.name],
         help: column.name === "state" ? meaning : help[column.name],
@@ -184,7 +187,7 @@
   function figures(place, data) {
     const sure = data.certainty;
     place.replaceChildren();
-    const loss = ["Expected loss", amount(rounded(sure.eoc, sure.delta / 10), data)];
+    const loss = ["Expected loss", amount(lost(sure.eoc, sure.delta), data)];
     if (!sure.draws) {
       // One context: on average, in the worst and everywhere at once are the same.
       cards(place, [["Right", probability(sure.pcs_e), "probability that the selection is best"], [...loss, "on average"]]);
@@ -298,7 +301,7 @@
     const reach = Math.max(found.limit * 1.15, ...sorted.map((row) => Math.abs(row[z]) * 1.1));
     picture.draw({
       title: "z-scores of pairs over what the other pairs predict",
-      x: { label: titled("predicted", data.unit), values: sorted.map((row) => row[place]) },
+      x: { label: titled("predicted", found.unit), values: sorted.map((row) => row[place]) },
       y: { label: "z-score", range: [-reach, reach], levels: [-found.limit, found.limit] },
       lines: [
         { label: "pairs", values: sorted.map((row) => (row[flagged] ? null : row[z])), index: 0, dots: true },
@@ -329,6 +332,7 @@
       "Failed simulations",
       `${count(found.total, "trial")} gave no value; none of them counts in any number below.`,
     );
+    host.append(element("p", {}, found.reason));
     if (found.set_aside) host.append(element("p", {}, found.set_aside));
     folded(host, found.rows.length < found.total ? `The last ${found.rows.length} of them` : "The trials", (part) => {
       argbest.table(part, {

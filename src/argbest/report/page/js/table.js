@@ -2,8 +2,9 @@
 (function (argbest) {
   "use strict";
 
-  const { element, rounded, show, count } = argbest.text;
-  const LONG = 40; // letters of a text that needs a column of some width
+  const { element, harmless, cut, rounded, show, count } = argbest.text;
+  const MOST = 12, // columns that print in letters of the usual size
+    LONG = 40; // letters of a text that needs a column of some width
   const narrow = matchMedia("screen and (max-width: 48rem)"); // paper shows everything
   let made = 0;
 
@@ -11,7 +12,7 @@
    * Append a table to a host. `columns` are {name, title, kind, help, fill, unit}, `rows` arrays of values;
    * a number is rounded by its uncertainty `unit(row)`. Kinds are
    * text, number, probability (drawn with a bar), share and count (shaded by `fill`, 0 to 1); `text(row)` is
-   * what a cell says, if not its value. Options: caption,
+   * what a cell says, if not its value; of a text that is a `label` it says the two ends, if it is long. Options: caption,
    * file (name of the CSV), filter (whether there is a box), keep ({label, test(row)}: a box that keeps some
    * rows only), mark(row) (class of a row), plain (no tools and no sorting: for what is replaced all the time),
    * brief and usual (the columns that a narrow and a wide screen show, each with `of(row)`, its value; a box
@@ -31,7 +32,7 @@
       headings = [];
     const whole = element(
       "table",
-      { id, className: columns.length > 12 ? "wide" : "" },
+      { id },
       element("caption", {}, element("span", {}, caption)),
       element("thead", {}, head),
       body,
@@ -82,6 +83,7 @@
       if (!some) all.remove();
       else if (all.parentNode === null) tools.insertBefore(all, tools.querySelector(".csv"));
       whole.classList.toggle("brief", view === brief);
+      whole.classList.toggle("wide", view.length > MOST);
       headings = view.map((column, i) => heading(column, plain ? null : () => sortBy(i)));
       head.replaceChildren(...headings);
       Object.assign(state, { order: null, upwards: true });
@@ -158,11 +160,12 @@
   function cell(value, column, first, row) {
     const kind = column.kind || "text",
       plain = column.unit && value !== null ? rounded(value, column.unit(row)) : show(value, kind),
-      text = kind === "note" && value === null ? "" : column.text ? column.text(row, plain) : plain;
+      whole = kind === "note" && value === null ? "" : column.text ? column.text(row, plain) : plain,
+      text = column.label && kind === "text" ? cut(whole) : whole;
     const long = kind === "text" && String(text).length > LONG ? " long" : "";
     const made = element(first ? "th" : "td", { className: kind + long }, text);
     if (first) made.scope = "row";
-    if (kind === "note" && value !== null) made.title = text;
+    if ((kind === "note" && value !== null) || text !== whole) made.title = harmless(whole);
     const fill = column.fill || (kind === "probability" || kind === "share" ? (p) => p : null);
     if (fill && typeof value === "number") made.style.setProperty("--p", fill(value));
     return made;

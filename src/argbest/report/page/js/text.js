@@ -5,6 +5,8 @@
   // Controls but for line feed and tab, and marks that turn the direction of writing: they mislead readers.
   const COMMANDS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
+  const LONGEST = 28; // letters of a label in a table
+
   /** A value as text to look at, with such characters written as escapes: \x1b. */
   function harmless(value) {
     return String(value).replace(COMMANDS, (found) => {
@@ -45,11 +47,21 @@
     const places = Math.min(Math.max(1 - Math.floor(Math.log10(unit)), 0), 20),
       least = 10 ** -places;
     if (Math.abs(value) >= 1e9) return number(value);
-    if (value > 0 && value < least / 2) return `< ${number(least)}`;
+    if (value > 0 && value < least / 2) return `< ${number(least, 1)}`;
     return Number(value.toFixed(places)).toLocaleString("en", {
       minimumFractionDigits: places,
       maximumFractionDigits: places,
     });
+  }
+
+  /** An expected loss with three digits; what is far below the difference that matters says "< 0.01". */
+  function lost(value, delta) {
+    return rounded(value, Math.max(delta, Math.abs(value)) / 10);
+  }
+
+  /** A number and its standard deviation, if it is known, with the same digits: "3.0 ± 3.1". */
+  function give(value, unit, sd) {
+    return sd === null ? rounded(value, unit) : `${rounded(value, unit)} ± ${rounded(sd, unit)}`;
   }
 
   /** A probability with three digits; what data tell is never written as certain. */
@@ -58,6 +70,13 @@
     if (p >= 0.9995) return ">0.999";
     if (p < 0.0005 && p > 1e-12) return "<0.001";
     return p.toFixed(3);
+  }
+
+  /** A text of at most so many letters, what is too much taken from its middle. */
+  function cut(text, most = LONGEST) {
+    const letters = [...String(text)],
+      half = (most - 1) >> 1;
+    return letters.length <= most ? text : `${letters.slice(0, half).join("")}…${letters.slice(-half).join("")}`;
   }
 
   const FORMS = { number, probability, share: probability };
@@ -72,5 +91,5 @@
     return `${number(n)} ${noun}${n === 1 ? "" : "s"}`;
   }
 
-  argbest.text = { element, harmless, number, rounded, probability, show, count };
+  argbest.text = { element, harmless, cut, number, rounded, lost, give, probability, show, count };
 })((globalThis.argbest = globalThis.argbest || {}));
