@@ -77,6 +77,27 @@ def test_draws_of_outcomes_have_the_covariance_that_the_noise_they_share_gives_t
             np.testing.assert_allclose(block, dense(one) if i == j else tied, atol=1e-9)
 
 
+def test_covariances_that_are_made_some_at_a_time_give_the_same_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, (goal, *slacks) = beliefs()
+    shared, normals = SharedNoise(CORRELATION, COUNT), np.random.default_rng(1).normal(size=(7, 6, K, C))
+    at_once = Outcomes.of(goal, tuple(slacks), shared).draw(normals)
+    asked: list[int] = []
+
+    def counted(self: BlockBelief, alternative: IntArray, context: IntArray) -> Array:
+        asked.append(alternative.shape[-1])
+        return whole(self, alternative, context)
+
+    whole = BlockBelief.cov_rows
+    monkeypatch.setattr(BlockBelief, "cov_rows", counted)
+    monkeypatch.setattr("argbest.core.outcomes._ROWS_AT_ONCE", 2 * K * C)
+    np.testing.assert_allclose(
+        Outcomes.of(goal, tuple(slacks), shared).draw(normals), at_once, rtol=0, atol=1e-12
+    )
+    assert max(asked) == 2 < (COUNT > 0).sum()
+
+
 def test_outcomes_that_share_no_noise_are_drawn_apart() -> None:
     _, (goal, *slacks) = beliefs()
     for shared in (None, SharedNoise(np.eye(3), COUNT), SharedNoise(CORRELATION, np.zeros_like(COUNT))):

@@ -13,7 +13,7 @@ What is learned are sums of responses (`Basis`); a slack is one of them, turned 
 of outcomes are [..., outcome, alternative, context], the goal first, then the slacks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -38,6 +38,9 @@ from argbest.core.replications import Shocks
 from argbest.core.tally import Tally
 
 _MOST_TIED = 600  # observed pairs whose errors are tied: what that takes grows with the cube of their number
+_ROWS_AT_ONCE = (
+    1 << 22
+)  # numbers of their covariances with all pairs; more are made anew when they are needed
 _FAR = 100.0  # in standard deviations: no draw reaches so far
 
 
@@ -318,7 +321,7 @@ class _Ties:
 
     pairs: tuple[IntArray, IntArray]  # observed ones, [m] each
     mean: tuple[Array, ...]  # of every outcome there, [..., m]
-    rows: tuple[Array, ...]  # Cov(observed pair, every pair) of every outcome, [..., m, alternative, context]
+    rows: tuple["_Rows", ...]  # Cov(observed pair, every pair) of every outcome
     precise: tuple[Array, ...]  # A_i, [..., m, m]
     left: tuple[Array, ...]  # the root of I − A_iᵀ Σ_i A_i, [..., m, m]
     root: Array  # of the correlation, lower triangular, [..., outcome, outcome]
@@ -331,10 +334,9 @@ class _Ties:
             return None
         mean, rows, precise, left = [], [], [], []
         for belief in outcomes:
-            lead = (*belief.mean.shape[:-2], len(k))
-            rows.append(belief.cov_rows(np.broadcast_to(k, lead), np.broadcast_to(c, lead)))
+            rows.append(_Rows(belief, (k, c)))
             precise.append(precision_root(belief.noise, shared.count, shocks_of(belief), (k, c)))
-            inside = _transposed(precise[-1]) @ rows[-1][..., k, c] @ precise[-1]
+            inside = _transposed(precise[-1]) @ rows[-1].among @ precise[-1]
             left.append(square_root(_eye_minus(inside)))
             mean.append(belief.mean[..., k, c])
         root = _root_of_correlation(shared.correlation)
@@ -351,8 +353,47 @@ class _Ties:
         for i in range(1, len(shocks)):
             change = sum(self.root[..., i, j, None] * shocks[j] for j in range(i + 1)) - shocks[i]
             weight = _times(change, _transposed(self.precise[i]))
-            tied[..., i, :, :] += np.einsum("s...m,...mkc->s...kc", weight, self.rows[i], optimize=True)
+            for some, rows in self.rows[i].blocks():
+                tied[..., i, :, :] += np.einsum(
+                    "s...m,...mkc->s...kc", weight[..., some], rows, optimize=True
+                )
         return tied
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The covariances of some pairs with all, [..., m, alternative, context]; of many only some at a time."""
+
+    belief: Belief
+    pairs: tuple[IntArray, IntArray]  # [m] each
+
+    @cached_property
+    def among(self) -> Array:
+        """The covariances of these pairs with each other, [..., m, m]."""
+        k, c = self.pairs
+        return np.concatenate([rows[..., k, c] for _, rows in self.blocks()], axis=-2)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield the covariances block by block, and which of the pairs each is about."""
+        if self._step >= len(self.pairs[0]):
+            yield slice(None), self._all
+            return
+        for start in range(0, len(self.pairs[0]), self._step):
+            some = slice(start, start + self._step)
+            yield some, self._of(some)
+
+    @property
+    def _step(self) -> int:
+        return max(1, _ROWS_AT_ONCE // self.belief.mean.size)
+
+    @cached_property
+    def _all(self) -> Array:
+        return self._of(slice(None))
+
+    def _of(self, some: slice) -> Array:
+        k, c = (each[some] for each in self.pairs)
+        lead = (*self.belief.mean.shape[:-2], len(k))
+        return self.belief.cov_rows(np.broadcast_to(k, lead), np.broadcast_to(c, lead))
 
 
 def _followed(outcomes: tuple[Belief, ...], count: IntArray) -> tuple[IntArray, IntArray]:

@@ -19,8 +19,6 @@ from argbest.errors import InputError
 Params = TypeVar("Params")
 ALONE = -1  # the kind of a study whose belief needs arrays of its own
 
-_MOST_KEPT_NUMBERS = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
-_AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
 _FEATURES = 400  # rows of a belief that many cells are summed up in, beside the contexts
 
 
@@ -274,12 +272,10 @@ class Integrated(NamedTuple):
         return self.tally[None][np.zeros(n, int)]
 
     def _mixture(self, condition: Callable[[slice], Belief], n_cells: int, axis: int) -> Mixture:
-        """Return the mixture, its beliefs kept where they are small."""
+        """Return the mixture of beliefs about so many cells."""
         n_rows = min(int((self.tally.count > 0).sum()), self.tally.shape[1] + _FEATURES)
         each = n_cells * (n_rows + 1) + 2 * self.tally.shape[1] ** 2  # rows, and the tables of the prior
-        n = self.points.n
-        portion = n if n * each <= _MOST_KEPT_NUMBERS else max(1, _AT_ONCE // each)
-        return Mixture(condition, n, portion, self.points.effective, axis)
+        return Mixture.of_size(condition, self.points.n, each, self.points.effective, axis)
 
 
 def together(
@@ -318,10 +314,9 @@ def _joined(
         belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared)
         return among_the_rest(belief, ruled_out)
 
-    n, portion = min(each.n_points for each in mixtures), min(each.portion for each in mixtures)
+    n, size = min(each.n_points for each in mixtures), sum(each.size for each in mixtures)
     effective = np.min([each.effective for each in mixtures], axis=0)
-    portion = n if portion >= n else max(1, portion // len(parts))
-    return Mixture(condition, n, portion, effective, mixtures[0].axis)
+    return Mixture.of_size(condition, n, size, effective, mixtures[0].axis)
 
 
 def entries(params: Params, index: Any) -> Params:
