@@ -11,6 +11,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, Focused
 from argbest.core.certificate import Mixture
 from argbest.core.findings import Findings
+from argbest.core.landmarks import structured
 from argbest.core.outcomes import Outcomes, SharedNoise
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
@@ -273,7 +274,9 @@ class Integrated(NamedTuple):
 
     def _mixture(self, condition: Callable[[slice], Belief], n_cells: int, axis: int) -> Mixture:
         """Return the mixture of beliefs about so many cells."""
-        n_rows = min(int((self.tally.count > 0).sum()), self.tally.shape[1] + _FEATURES)
+        n_rows, count = int((self.tally.count > 0).sum()), self.tally.count
+        if self.tally.common is None and structured(count, names=self.setting.alternatives is None):
+            n_rows = min(n_rows, self.tally.shape[1] + _FEATURES)
         each = n_cells * (n_rows + 1) + 2 * self.tally.shape[1] ** 2  # rows, and the tables of the prior
         return Mixture.of_size(condition, self.points.n, each, self.points.effective, axis)
 
