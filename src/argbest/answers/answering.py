@@ -308,10 +308,11 @@ def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> 
     loss = (largest - worth).mean(axis=0)
     order = np.argsort(loss, kind="stable")
     order = np.concatenate([[chosen], order[(order != chosen) & problem.alternatives.active[order]]])
-    low, high = np.quantile(sign * worth, TAILS, axis=0)
+    in_units = sign * worth + 0.0
+    low, high = np.quantile(in_units, TAILS, axis=0)
     labels = problem.alternatives.labels
     frame = problem.alternatives.frame(order)
-    frame["value"], frame["low"], frame["high"] = (sign * worth.mean(axis=0))[order], low[order], high[order]
+    frame["value"], frame["low"], frame["high"] = in_units.mean(axis=0)[order], low[order], high[order]
     if offers(bound, FindsTheWorst):
         frame["worst_context"], frame["p_worst"] = _worst(view, bound, certificate, order)
     frame["expected_loss"], frame["p_right"] = loss[order], chance_of[order]

@@ -84,7 +84,7 @@ def of_allocation(view: "View") -> pd.DataFrame:
     frame["n"] = n
     frame["share"] = n / max(int(n.sum()), 1)
     frame["pending"] = view.pending.ravel()
-    frame["mean"] = np.where(observed, problem.sign * tally.mean.ravel(), np.nan)
+    frame["mean"] = np.where(observed, problem.sign * tally.mean.ravel() + 0.0, np.nan)
     frame["sd"] = np.where(n > 1, np.sqrt(tally.m2.ravel() / np.maximum(n - 1, 1)), np.nan)
     return frame
 
