@@ -163,6 +163,16 @@ def test_three_responses_have_a_table_and_no_picture(study: Study) -> None:
         found.plot()
 
 
+def test_columns_have_the_bare_names_of_responses_as_those_of_a_selection_have() -> None:
+    names = ["cost", "wait (min)", "late"]
+    noise = np.random.default_rng(2).normal(size=(4, 3, 3, 2))
+    study = told(dict(zip(names, (COST, WAIT, COST), strict=True)), noise)
+    found = study.answer("pareto:min cost,min `wait (min)`,min late")
+    assert {f"mean.{name}" for name in names} <= {*found.table} & {*study.selection()}
+    with pytest.raises(InputError, match=r"as in 'pareto:min cost,min `wait \(min\)`'"):
+        found.plot()
+
+
 def test_a_pair_that_failed_neither_dominates_nor_is_named() -> None:
     problem = Problem(PLANS, HOURS, goal="min cost", responses=["cost", "wait"])
     study = Study(problem, **ASKED)

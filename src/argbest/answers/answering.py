@@ -32,6 +32,7 @@ from argbest.lazy import later
 from argbest.problems.base import Problem
 from argbest.questions import question as question_of
 from argbest.questions import title
+from argbest.table_files import in_cell
 from argbest.texts import Sentences, chance, first_of, number, with_unit
 
 if TYPE_CHECKING:
@@ -186,12 +187,15 @@ class Answer(Sentences):
         return {name: values(each) for name, each in found.items()}
 
     def frame(self) -> pd.DataFrame:
-        """Return the table for files: of a rule column by column, several labels of a cell as one text."""
+        """Return the table for files: of a rule column by column, several labels of a cell as one text.
+
+        Such labels are separated by commas; those that have one stand in quotation marks, as in CSV.
+        """
         if self.form == RULE:
             rule: rules.ChosenRule = self.choice
             return rule.frame()
         several = [n for n in self.table if len(self.table) and isinstance(self.table[n].iloc[0], tuple)]
-        texts = {str(n): [", ".join(map(str, each)) for each in self.table[n]] for n in several}
+        texts = {str(n): [in_cell(each, ",") for each in self.table[n]] for n in several}
         return self.table.assign(**texts)
 
     def plot(self, *, theme: str | None = None) -> "Figure":

@@ -14,7 +14,7 @@ from argbest.core.questions.trees import Condition, Leaf, Split, Tree, Value
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Item
 from argbest.problems.labels import Label, sort, word
-from argbest.table_files import to_csv
+from argbest.table_files import in_cell, to_csv
 from argbest.texts import Sentences
 
 
@@ -110,7 +110,7 @@ class ChosenRule(Sentences):
                     row[f"{column} from"], row[f"{column} below"] = _range(path, column)
                 else:
                     names, held = _names(path, column)
-                    cell = "; ".join(map(_in_cell, names)) or None
+                    cell = in_cell(names, ";") or None
                     row[f"{column} is"], row[f"{column} is not"] = (cell, None) if held else (None, cell)
             rows.append(row | {"alternative": label})
         return pd.DataFrame(rows)
@@ -188,13 +188,6 @@ def _names(path: tuple[tuple[Condition, bool], ...], column: str) -> tuple[tuple
     if not open_to:
         return barred, False
     return tuple(n for n in open_to[0] if n not in barred and all(n in names for names in open_to)), True
-
-
-def _in_cell(name: Value) -> str:
-    """Return a name as one of several in a cell: in quotation marks where it could be taken for others."""
-    text = str(name)
-    plain = text == text.strip() != "" and not set(text) & set(';"')
-    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def _exactly(threshold: float) -> str:
