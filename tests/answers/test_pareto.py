@@ -199,6 +199,18 @@ def test_a_pair_that_failed_neither_dominates_nor_is_named() -> None:
     assert row["p_non_dominated"].isna().all()
 
 
+def test_retired_contexts_and_alternatives_are_left_out(tmp_path: Path) -> None:
+    study = made()
+    study.retire(context=0)
+    study.retire(alternative="c")
+    found = study.answer(BOTH)
+    assert found.choice == [("a",)]
+    assert "in context 1: a" in str(found)
+    assert "in context 0" not in str(found)
+    assert len(found.table) == 2
+    assert study.report(tmp_path / "page.html").exists()
+
+
 def test_a_study_cannot_be_run_for_it() -> None:
     with pytest.raises(InputError, match=r"names no single choice, so no policy can decide for it"):
         made(question="pareto")

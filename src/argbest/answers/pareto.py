@@ -60,7 +60,8 @@ class ParetoAnswer(Answer):
 
     def details(self) -> list[str]:
         """Return, in words, the alternatives named in each context, what does not count, and doubts."""
-        labels = self.view.problem.contexts.labels
+        axis = self.view.problem.contexts
+        labels = [axis.labels[c] for c in np.flatnonzero(axis.active).tolist()]
         lines = [
             f"in context {label}: {first_of(list(map(str, named)), _SHOWN) or 'no answer'}"
             for label, named in list(zip(labels, self.choice, strict=True))[:_SHOWN]
