@@ -340,6 +340,15 @@ def test_zeros_and_ones_that_nobody_declared_have_no_bound_and_a_note_says_why()
 
 
 @pytest.mark.slow
+def test_contexts_that_were_never_simulated_have_no_guarantee_yet() -> None:
+    study = Study(clinic_problem(), initial=[("a", 0), ("b", 0)], policy="equal")
+    for trial in study.ask(2):
+        study.tell(trial, dict.fromkeys(RESPONSES, 1.0))
+    found = study.guarantee()
+    assert found.frame["replications"].tolist() == [2, 0, 0]
+    assert not found.frame["certified"].any()
+
+
 def test_a_run_ends_with_the_guarantee() -> None:
     study = Study(clinic_problem(), seed=5, initial=6, common_random_numbers=False)
     study.run(900, stop=GuaranteedPCS(0.2, contexts="each"))

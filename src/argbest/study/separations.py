@@ -396,7 +396,7 @@ def _lower(
 def _doubts(values: Array, alpha: Array, resolution: float) -> tuple[BoolArray, BoolArray, IntArray]:
     """Return where ties, and where skewness, contradict normal rows, and how many values these have."""
     tied, skewed = np.zeros(len(values), bool), np.zeros(len(values), bool)
-    for error in np.unique(alpha).tolist():
+    for error in np.unique(alpha).tolist() if values.size else []:  # nothing may have been told
         rows = alpha == error
         by_ties, by_skewness = sequences.doubts(values[rows], error, resolution=resolution)
         tied[rows], skewed[rows] = by_ties[:, -1], by_skewness[:, -1]
