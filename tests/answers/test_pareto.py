@@ -199,6 +199,16 @@ def test_a_pair_that_failed_neither_dominates_nor_is_named() -> None:
     assert row["p_non_dominated"].isna().all()
 
 
+def test_what_is_equal_without_noise_dominates_by_the_other_response() -> None:
+    noise = np.random.default_rng(3).normal(size=(4, 2, 3, 2)) * np.array([0.0, 0.1])[:, None, None]
+    equal = np.full((3, 2), 2.5)
+    for values in ({"cost": equal, "wait": WAIT}, {"wait": WAIT, "cost": equal}):
+        silent = noise if next(iter(values)) == "cost" else noise[:, ::-1]
+        found = told(values, silent).answer("pareto:min cost,min wait")
+        assert [set(each) <= {"a", "b", "c"} and len(each) <= 2 for each in found.choice] == [True, True]
+        assert found.choice[1] == ("a",)
+
+
 def test_retired_contexts_and_alternatives_are_left_out(tmp_path: Path) -> None:
     study = made()
     study.retire(context=0)

@@ -340,6 +340,23 @@ def test_zeros_and_ones_that_nobody_declared_have_no_bound_and_a_note_says_why()
 
 
 @pytest.mark.slow
+def test_a_limit_that_is_met_exactly_without_noise_is_kept_and_takes_no_replications() -> None:
+    def simulate(plan: str, hour: int, seed: int) -> dict[str, float]:
+        return {
+            "cost": PLANS.index(plan) + np.random.default_rng(seed).normal(),
+            "staff": 6 - PLANS.index(plan),
+        }
+
+    studies = [
+        Study(Problem(PLANS, HOURS, simulate, goal="min cost", limits=[limit])).run(36)
+        for limit in ("staff <= 5", "staff <= 5.5")
+    ]
+    exact, loose = (each.selection() for each in studies)
+    assert (exact["p_feasible"] == 1.0).all()
+    assert exact["selected"].tolist() == loose["selected"].tolist()
+    np.testing.assert_array_equal(studies[0].tally.count, studies[1].tally.count)
+
+
 def test_contexts_that_were_never_simulated_have_no_guarantee_yet() -> None:
     study = Study(clinic_problem(), initial=[("a", 0), ("b", 0)], policy="equal")
     for trial in study.ask(2):

@@ -12,7 +12,7 @@ from argbest.core.belief import Belief, Focused
 from argbest.core.certificate import Mixture
 from argbest.core.findings import Findings
 from argbest.core.landmarks import structured
-from argbest.core.outcomes import Outcomes, SharedNoise
+from argbest.core.outcomes import Outcomes, SharedNoise, known_exactly
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -289,7 +289,8 @@ def together(
     The i-th points of all sums are put together: they were learned apart. ``shared`` is the noise that the
     sums of a replication share; ``ruled_out`` [alternative, context] is for all of them.
     """
-    return _joined(parts, [part.here() for part in parts], shared, ruled_out)
+    exact = known_exactly([part.tally for part in parts])
+    return _joined(parts, [part.here() for part in parts], shared, ruled_out, exact)
 
 
 def together_at(parts: Sequence[Integrated], separation: Array, ruled_out: BoolArray | None) -> Mixture:
@@ -308,13 +309,14 @@ def _joined(
     mixtures: Sequence[Mixture],
     shared: SharedNoise | None,
     ruled_out: BoolArray | None,
+    exact: Array | None = None,
 ) -> Mixture:
     basis = parts[0].setting.basis
     if len(basis.outcomes) == 1:
         return mixtures[0]
 
     def condition(some: slice) -> Belief:
-        belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared)
+        belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared, exact=exact)
         return among_the_rest(belief, ruled_out)
 
     n, size = min(each.n_points for each in mixtures), sum(each.size for each in mixtures)
