@@ -355,6 +355,10 @@ def test_a_limit_that_is_met_exactly_without_noise_is_kept_and_takes_no_replicat
     assert (exact["p_feasible"] == 1.0).all()
     assert exact["selected"].tolist() == loose["selected"].tolist()
     np.testing.assert_array_equal(studies[0].tally.count, studies[1].tally.count)
+    assert "if there is no noise, say so: noise_sd={'staff': 0}" in exact["note"][0]
+    told: dict[str, Any] = {"responses": ["cost", "staff"], "noise_sd": {"staff": 0}}
+    said = Study(Problem(PLANS, HOURS, simulate, goal="min cost", limits=["staff <= 5"], **told)).run(36)
+    assert said.doubts().some.sum() < studies[0].doubts().some.sum()
 
 
 def test_contexts_that_were_never_simulated_have_no_guarantee_yet() -> None:
