@@ -361,6 +361,26 @@ def test_a_limit_that_is_met_exactly_without_noise_is_kept_and_takes_no_replicat
     assert said.doubts().some.sum() < studies[0].doubts().some.sum()
 
 
+def test_a_limit_on_a_response_without_noise_is_certified_by_a_few_values() -> None:
+    def simulate(plan: str, hour: int, seed: int) -> dict[str, float]:
+        k = PLANS.index(plan)
+        return {"cost": k + np.random.default_rng(seed).normal(0, 0.05), "staff": 6 - k}
+
+    for limit in ("staff <= 5", "staff <= 5.5"):
+        problem = Problem(
+            PLANS,
+            [0],
+            simulate,
+            goal="min cost",
+            limits=[limit],
+            responses=["cost", "staff"],
+            noise_sd={"staff": 0},
+        )
+        found = Study(problem, initial=20, common_random_numbers=False, policy="equal").run(60).guarantee()
+        assert found.frame["selected"].tolist() == ["b"]
+        assert found.frame["certified"].all(), limit
+
+
 def test_contexts_that_were_never_simulated_have_no_guarantee_yet() -> None:
     study = Study(clinic_problem(), initial=[("a", 0), ("b", 0)], policy="equal")
     for trial in study.ask(2):

@@ -523,6 +523,16 @@ class Problem:
             return None
         return np.asarray(factor.max() * of_parts[0])
 
+    def is_silent(self, responses: Iterable[str]) -> bool:
+        """Return whether these responses are known to have no noise.
+
+        Args:
+            responses: Their names.
+        """
+        if self.noise_sd is None:
+            return False
+        return not self.noise_sd[[self.responses.index(name) for name in responses]].any()
+
     @cached_property
     def feasible(self) -> BoolArray:
         """[alternative, context] whether all limits are kept; True everywhere without limits."""

@@ -264,6 +264,9 @@ class Separations:
             if broken:
                 slack, ends = -slack, None if ends is None else (-ends[1], -ends[0])
             found = _lower(slack, alpha * shares, ends, resolution, exact=assumed.exact)
+            if assumed.exact and not broken:  # a bound that is just met is kept, whatever its last digits
+                met = np.all(~np.isfinite(slack) | (np.abs(slack) <= resolution), axis=-1)
+                found[met & np.isfinite(found)] = 0.0
             found[_sorted(slack)] = -np.inf  # a guarantee needs the order of the runs
             return found
 
