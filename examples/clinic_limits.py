@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         [2, 3, 4],
         [20, 30, 40, 50, 60],
         budget=parser.parse_args(arguments).budget,
-        seed=1,
+        seed=2,
         goal="min cost",
         limits=["late <= 0.05"],
         reward_range={"late": (0, 1)},

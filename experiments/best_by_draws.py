@@ -28,7 +28,7 @@ from argbest.core import knowledge_gradient as kg
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
-from argbest.core.questions import drawn
+from argbest.core.questions import joint_draws
 from argbest.core.questions.one_for_all import first_two
 from argbest.core.questions.sums import Sums
 from argbest.experiment import Contender, Experiment, run
@@ -50,7 +50,9 @@ class BestByDraws(OneByOne):
     def decide(self, now: Moment) -> Decision:
         """Return the pair that removes most of the expected loss, as the draws see it."""
         belief, setting = now.belief, now.setting
-        one, two, context, count = foremost_pairs(belief, drawn.draws(belief, drawn.FOR_CONTRASTS))
+        one, two, context, count = foremost_pairs(
+            belief, joint_draws.of_belief(belief, joint_draws.FOR_CONTRASTS)
+        )
         pairs = np.stack([one, two], axis=-1)
         contrasts = Sums(
             belief,

@@ -142,7 +142,7 @@ def certified(study: Study, model: AdditiveGP, tally: Tally) -> Certificate:
     view = study.view()
     learned = step.learn(model, view.setting, [tally])
     points = integrated_by_seed(model, [tally], view.setting, learned, study.seed)
-    mixture = None if points is None else points[0].here()
+    mixture = None if points is None else points[0].at_own_contexts()
     return Certificate(learned.belief, study.problem.weights, view.inference.normals, 0.0, None, mixture)
 
 

@@ -102,7 +102,7 @@ def averaged(model: Model[Any], tally: Tally, setting: Setting, params: Any, see
     found = integrated(model, tally, setting, params, streams.generator(seed, streams.Purpose.INTEGRATION))
     if found is None:
         raise ValueError(f"the model {model!r} has nothing to average over.")
-    return found.here()
+    return found.at_own_contexts()
 
 
 def interval(problem: Problem, draws: Array) -> dict[str, float]:

@@ -152,6 +152,33 @@ def test_what_beliefs_models_and_policies_offer_is_asked_for_by_protocols() -> N
     assert found == []
 
 
+def asked_for_by_protocol(trees: dict[str, ast.Module]) -> set[str]:
+    """Return the members of all protocols that `offers` asks for, whatever offers them."""
+    asked, members = set[str](), dict[str, set[str]]()
+    for node in (node for tree in trees.values() for node in ast.walk(tree)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "offers":
+            asked |= names_in(node.args[-1])
+        elif isinstance(node, ast.ClassDef):
+            fields = [each.target.id for each in node.body
+                      if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]  # fmt: skip
+            methods = [each.name for each in node.body if isinstance(each, ast.FunctionDef)]
+            members[node.name] = {name for name in [*fields, *methods] if not name.startswith("_")}
+    return {member for protocol in asked for member in members.get(protocol, ())}
+
+
+def test_what_a_protocol_asks_for_is_never_looked_up_by_its_name() -> None:
+    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in modules().items()}
+    members = asked_for_by_protocol(trees)
+    assert {"plausible", "many", "numbers", "present", "within", "address", "missing"} <= members
+    found = [
+        f"{module}:{line} {name}"
+        for module, tree in trees.items()
+        for line, name in lookups(tree)
+        if name in members - {"name"}  # a name is checked to be a text wherever users give one
+    ]
+    assert found == []
+
+
 def test_such_a_lookup_would_be_found() -> None:
     written = "getattr(model, 'plausible', None)\nisinstance(belief, core.BlockBelief | GP)\nhasattr(a, b)"
     assert set(lookups(ast.parse(written))) >= {(1, "plausible"), (2, "BlockBelief"), (2, "GP")}

@@ -15,7 +15,7 @@ from argbest import Problem, Study
 from argbest.cli import main
 from argbest.errors import InputError, StorageError
 from argbest.serve.server import LiveView
-from argbest.storage.opening import concealed, open_storage, shown
+from argbest.storage.opening import concealed, hiding_secrets, open_storage
 from argbest.storage.place import place
 from argbest.storage.sql import SQLStorage
 
@@ -183,7 +183,7 @@ def test_running_a_study_shows_where_it_is_kept_without_the_password(
     options = [] if inside else ["--storage", where]
     done = call("run", file, "--quiet", *options)
     assert done.exit_code == 0, done.output
-    assert f"kept in {shown(where)}" in done.stdout
+    assert f"kept in {hiding_secrets(where)}" in done.stdout
     again = call("run", file, "--quiet", *options)
     assert again.exit_code == 1
     assert "To continue it: argbest resume" in again.stderr
@@ -217,7 +217,7 @@ def test_no_address_that_is_refused_is_repeated(where: str) -> None:
         with pytest.raises(InputError, match="Give|Write") as caught:
             action()
         assert_silent(told(caught.value))
-    assert_silent(shown(where), concealed(f"there is {where}, and {where!r}."))
+    assert_silent(hiding_secrets(where), concealed(f"there is {where}, and {where!r}."))
 
 
 def test_a_url_given_as_a_path_is_refused_and_not_repeated() -> None:
@@ -229,12 +229,14 @@ def test_a_url_given_as_a_path_is_refused_and_not_repeated() -> None:
 
 def test_what_is_no_secret_is_shown() -> None:
     assert (
-        shown("postgresql://me:hush@host/lab?sslmode=require")
+        hiding_secrets("postgresql://me:hush@host/lab?sslmode=require")
         == "postgresql://me:***@host/lab?sslmode=require"
     )
-    assert shown("postgresql://me@host:5433/lab") == "postgresql://me@host:5433/lab"
-    assert shown("postgresql://host/lab?passfile=/home/me/pw") == "postgresql://host/lab?passfile=***"
-    assert shown("sqlite:///study.db") == "sqlite:///study.db"
+    assert hiding_secrets("postgresql://me@host:5433/lab") == "postgresql://me@host:5433/lab"
+    assert (
+        hiding_secrets("postgresql://host/lab?passfile=/home/me/pw") == "postgresql://host/lab?passfile=***"
+    )
+    assert hiding_secrets("sqlite:///study.db") == "sqlite:///study.db"
     for path in ("my study.db", "C:\\studies\\a.db", "/a/b@c:d.db"):
-        assert shown(path) == shown(Path(path)) == concealed(path) == path
+        assert hiding_secrets(path) == hiding_secrets(Path(path)) == concealed(path) == path
     assert concealed("see https://example.org/a.") == "see https://example.org/a."

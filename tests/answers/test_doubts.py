@@ -5,10 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 from scipy.stats import norm, ttest_ind_from_stats
 
 from argbest import ExpectedPCS, OpportunityCost, Problem, Study, WorstPCS
 from argbest.answers import doubts
+from argbest.answers.discrepancies import FALSE_ALARM
 from argbest.core.arrays import Array
 from argbest.core.belief import best
 from argbest.core.noise import Rarities
@@ -128,6 +130,46 @@ def test_choices_among_skewed_rewards_wait_for_enough_replications(monkeypatch: 
     assert found.few.all()
     assert "rests on 12 replications where 35 are needed" in found.reasons[0]
     assert not told(jumping, 40).doubts().few.any()
+
+
+def with_heavy_tails(k: int, c: int, rng: np.random.Generator) -> Array:
+    """As `clear`, with Student's t of three degrees of freedom for noise."""
+    return np.asarray(10.0 - 3.0 * k + c + rng.standard_t(3.0, 60))
+
+
+def test_heavy_tails_alone_leave_choices_sure_that_rest_on_enough_replications() -> None:
+    study = told(with_heavy_tails, 60)
+    check = study.model_check()
+    assert check.rewards.tails_p_value < FALSE_ALARM
+    assert not check.fits
+    found = study.doubts()
+    assert not found.misfit.any()
+    assert set(study.selection()["state"][~found.some]) == {SURE}
+    assert not found.some.all()
+
+
+@pytest.mark.parametrize("n", [6, 12])
+def test_heavy_tails_hardly_make_students_t_err(n: int) -> None:
+    draws = np.random.default_rng(2).laplace(size=(200_000, n))  # an excess kurtosis of 3
+    statistic = draws.mean(axis=1) / draws.std(axis=1, ddof=1) * np.sqrt(n)
+    beyond = float(np.mean(statistic > stdtrit(n - 1, 0.95)))
+    assert beyond < 0.05 + 0.004 * 3.0 / n + 4.0 * np.sqrt(0.05 * 0.95 / len(draws))
+
+
+def in_steps(k: int, c: int, rng: np.random.Generator) -> Array:
+    """Rewards in whole numbers: those of the first alternative never differ, of others one in ten by 20."""
+    values = np.full(100, 10.0 - k + c)
+    values[3::10] -= 20.0 * (k > 0)
+    return values
+
+
+def test_where_rewards_repeat_values_a_pair_may_have_missed_others() -> None:
+    """20 (1 − 0.05^(1/6)) = 7.9 is more than the lead of about 4, and 20 (1 − 0.05^(1/100)) is 0.6."""
+    few, many = told(in_steps, 6), told(in_steps, 100)
+    assert few.doubts().rare.all()
+    reasons = few.doubts().reasons
+    assert "rewards repeat values, and the 6 of alternative 'a' may have missed one" in reasons[0]
+    assert not many.doubts().rare.any()
 
 
 def test_two_replications_of_every_pair_cannot_show_skewness() -> None:

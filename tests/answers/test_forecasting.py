@@ -94,7 +94,7 @@ def test_beyond_the_horizon_it_says_so() -> None:
 def test_a_table_that_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     study = begun()
     monkeypatch.setattr(forecasting, "_MOST_NUMBERS", 1000)
-    assert forecasting.foreseen(study.view(), 0.99) is None
+    assert forecasting.quick_forecast(study.view(), 0.99) is None
     with pytest.raises(InputError, match="4 alternatives and 5 contexts is too large for a forecast"):
         study.forecast(0.99)
 
@@ -104,9 +104,9 @@ def test_what_nobody_asked_for_by_name_is_left_out_where_it_takes_long(
     limit: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = begun()
-    assert forecasting.foreseen(study.view(), 0.99) is not None
+    assert forecasting.quick_forecast(study.view(), 0.99) is not None
     monkeypatch.setattr(forecasting, limit, value)
-    assert forecasting.foreseen(study.view(), 0.99) is None
+    assert forecasting.quick_forecast(study.view(), 0.99) is None
     assert study.forecast(0.99).replications > 0
 
 
@@ -118,7 +118,7 @@ def test_a_target_that_is_no_probability_is_refused(target: float) -> None:
 
 def test_nothing_is_foreseen_before_anything_is_told(tmp_path: Path) -> None:
     study = Study(small_problems.table(), storage=tmp_path / "s.db")
-    assert forecasting.foreseen(study.view(), 0.95) is None
+    assert forecasting.quick_forecast(study.view(), 0.95) is None
     with pytest.raises(InputError, match="nothing is known yet"):
         study.forecast()
 
@@ -147,13 +147,13 @@ def test_with_common_random_numbers_noise_in_common_is_foreseen_to_cancel(
 
 def test_whether_a_forecast_is_made_depends_on_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = begun()
-    expected = forecasting.foreseen(usual.view(), 0.95), usual.answer().halving
+    expected = forecasting.quick_forecast(usual.view(), 0.95), usual.answer().halving
     assert None not in expected
     slow = begun()  # before the clock goes wrong: workers have one, too
     hours = itertools.count(0, 3600)
     for name in ("monotonic", "perf_counter", "process_time"):
         monkeypatch.setattr(time, name, lambda: float(next(hours)))
-    found = forecasting.foreseen(slow.view(), 0.95), slow.answer().halving
+    found = forecasting.quick_forecast(slow.view(), 0.95), slow.answer().halving
     assert [str(each) for each in found] == [str(each) for each in expected]
 
 

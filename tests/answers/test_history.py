@@ -47,7 +47,7 @@ def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
         known = step.condition(study.model, setting, [tally], [params])
         unsure = integrated_by_seed(study.model, [tally], setting, known, 3)
         assert unsure is not None
-        sure = unsure[0].here()
+        sure = unsure[0].at_own_contexts()
         assert row["pcs_e"] == pytest.approx(sure.good_probability(selected).mean(), rel=1e-9)
         assert row["pcs_m"] == pytest.approx(sure.good_probability(selected).min(), rel=1e-9)
         assert row["eoc"] == pytest.approx(sure.expected_loss(selected).mean(), rel=1e-9)

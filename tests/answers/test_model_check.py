@@ -246,7 +246,7 @@ def test_before_the_model_can_be_fitted_single_rewards_are_tested() -> None:
         "the model does not fit: it cannot be fitted yet, so only the shape of the rewards was tested. "
         "Single rewards are farther from the others of their pair than normal ones would be"
     )
-    assert check.doubted.all()
+    assert check.everywhere
 
 
 def test_of_independent_rates_the_number_of_successes_and_failures_is_tested() -> None:

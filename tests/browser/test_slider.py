@@ -77,7 +77,7 @@ def test_at_another_bound_it_is_what_the_listed_draws_say(
             bar.fill(str(stop))
             own = draws.copy()
             own[:, 1 + moved] += limit["shift"][stop]
-            right, kept, lost = AtPrices(np.array(limit["prices"][stop])).said(own)[0] / len(draws)
+            right, kept, lost = AtPrices(np.array(limit["prices"][stop])).option_sums(own)[0] / len(draws)
             least = lost.argmin(axis=0)
             rows = chosen(page)
             for c, k in enumerate(least.tolist()):
@@ -219,6 +219,7 @@ def test_where_senses_are_known_what_is_non_dominated_is_a_question(
     assert page.locator("#choices .drawn:visible").count() == 3
     page.locator("#choices summary", has_text="The answer as a table").click()
     shown = page.locator("#choices .scroll:visible tbody tr")
+    shown.first.wait_for()  # browsers open a folded table after the click
     assert shown.count() == 9
     assert page.heard == []
 

@@ -171,10 +171,10 @@ def test_plausible_noise_is_about_the_estimate(belief: Expected | None) -> None:
 
 def test_rates_are_the_noise_of_their_pairs_whatever_the_belief_missed() -> None:
     belief = beliefs()[1]
-    found = noise.pair_noise(HAND, missed=np.ones(SHAPE), expected=belief)
+    found = noise.pair_noise(HAND, squared_misses=np.ones(SHAPE), expected=belief)
     np.testing.assert_array_equal(found.variance, binomial.noise(HAND, belief))
     assert found.known
-    assert found.fewer == 1.0
+    assert found.divisor == 1.0
     assert not found.unseen.any()
     one_more = tallies.add(HAND, Decision(np.array(0), np.array(2)), np.array(0.3))
     assert not noise.pair_noise(one_more).known
@@ -218,7 +218,7 @@ def test_seeds_and_their_events_are_those_of_all_values_one_by_one(seed: int, mi
     crowd, events = counted_by_hand(case)
     found = binomial.different_seeds(tallies.negated(case.tally) if minimise else case.tally)
     assert found is not None
-    np.testing.assert_allclose(found.crowd[0], crowd, rtol=1e-12)
+    np.testing.assert_allclose(found.values_per_seed[0], crowd, rtol=1e-12)
     assert found.events == events
 
 
@@ -231,7 +231,7 @@ def test_alternatives_that_do_the_same_with_the_same_seeds_tell_what_one_of_them
     assert few is not None
     assert several is not None
     assert several.events == few.events > alone.events == 0
-    np.testing.assert_allclose(several.crowd, 6.0)
+    np.testing.assert_allclose(several.values_per_seed, 6.0)
 
 
 def test_a_context_that_met_nothing_has_the_rate_of_the_others() -> None:
@@ -292,5 +292,5 @@ def test_studies_side_by_side_share_seeds_as_each_by_itself() -> None:
     for i, case in enumerate(cases):
         single = binomial.different_seeds(case.tally)
         assert single is not None
-        np.testing.assert_array_equal(whole.crowd[i], single.crowd)
+        np.testing.assert_array_equal(whole.values_per_seed[i], single.values_per_seed)
         assert whole.events[i] == single.events

@@ -67,8 +67,8 @@ def test_the_layout_is_the_two_way_analysis_of_variance() -> None:
         return float(np.sum((case.y / sd - design @ level) ** 2)), len(sd) - int(rank)
 
     (apart, freedom), (whole, all_freedom) = residual(np.hstack([rows, numbers])), residual(rows)
-    np.testing.assert_allclose([seen.apart[0], seen.common[0]], [apart, whole - apart], rtol=1e-8)
-    assert (seen.apart_freedom[0], seen.common_freedom[0]) == (freedom, all_freedom - freedom)
+    np.testing.assert_allclose([seen.unshared[0], seen.common[0]], [apart, whole - apart], rtol=1e-8)
+    assert (seen.unshared_freedom[0], seen.common_freedom[0]) == (freedom, all_freedom - freedom)
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.8])
@@ -117,20 +117,22 @@ def test_studies_side_by_side_are_estimated_one_by_one() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("fewer", [1.0, 3.0, 20.0])
-def test_skewness_that_leaves_fewer_degrees_of_freedom_draws_the_correlation_towards_0(fewer: float) -> None:
+@pytest.mark.parametrize("divisor", [1.0, 3.0, 20.0])
+def test_skewness_that_leaves_fewer_degrees_of_freedom_draws_the_correlation_towards_0(
+    divisor: float,
+) -> None:
     """One context: ρ = 1 − (A + 4φ v)/(ν + 4φ)/v, A being the squares apart, ν their degrees, v the level."""
     case = common_cases.balanced(np.random.default_rng(3), (4, 1), 12, 0.8)
     seen = common_noise.layout(case.tally, case.noise)
-    apart, freedom = seen.apart.item(), seen.apart_freedom.item()
+    apart, freedom = seen.unshared.item(), seen.unshared_freedom.item()
     level = (apart + seen.common.item()) / (freedom + seen.common_freedom.item())
-    by_hand = 1.0 - (apart + 4.0 * fewer * level) / (freedom + 4.0 * fewer) / level
+    by_hand = 1.0 - (apart + 4.0 * divisor * level) / (freedom + 4.0 * divisor) / level
     ratio, *degrees = seen.ratio
-    clear = f_law.sf(ratio, *(each / fewer for each in degrees)) < 0.01
-    found = common_noise.estimate(case.tally, case.noise, fewer)
+    clear = f_law.sf(ratio, *(each / divisor for each in degrees)) < 0.01
+    found = common_noise.estimate(case.tally, case.noise, divisor)
     np.testing.assert_allclose(found, [by_hand if clear else 0.0], rtol=1e-6)
-    assert clear == (fewer < 20.0)
-    np.testing.assert_array_equal(common_noise.estimate(case.tally, case.noise, np.array(fewer)), found)
+    assert clear == (divisor < 20.0)
+    np.testing.assert_array_equal(common_noise.estimate(case.tally, case.noise, np.array(divisor)), found)
 
 
 def spread_case(smooth: float, n: int, seed: int, n_contexts: int = 6) -> common_cases.Runs:
@@ -181,12 +183,12 @@ def test_plausible_correlations_are_as_uncertain_as_the_variance_that_is_not_sha
     tables = np.broadcast_to(case.noise, (4000, 6, 5))
     found = common_noise.plausible(case.tally, tables, np.random.default_rng(9))
     seen = common_noise.layout(case.tally, case.noise)
-    d = float(seen.apart_freedom.sum()) + 4.0  # and what `estimate` doubts
-    centre = (float(seen.apart.sum()) + 4.0) / d
+    d = float(seen.unshared_freedom.sum()) + 4.0  # and what `estimate` doubts
+    centre = (float(seen.unshared.sum()) + 4.0) / d
     apart = 1.0 - found
     np.testing.assert_allclose(np.mean(1.0 / apart), 1.0 / centre, rtol=0.03)
     assert np.sqrt(2.0 / d) < np.std(1.0 / apart.mean(axis=1)) * centre < 1.5 * np.sqrt(2.0 / d)
-    skewed = common_noise.plausible(case.tally, tables, np.random.default_rng(9), fewer=8.0)
+    skewed = common_noise.plausible(case.tally, tables, np.random.default_rng(9), divisor=8.0)
     assert np.std(skewed) > 1.5 * np.std(found)
     assert (skewed >= 0.0).all()
     assert (skewed <= common_noise.LARGEST_CORRELATION).all()
@@ -229,14 +231,14 @@ def test_with_many_events_the_noise_of_rates_is_shared_as_it_is(p: float, rho: f
     case = hits(np.random.default_rng(3), (6, 4), 90, p, rho)
     found = common_noise.of_rates(case.tally, case.noise, np.array(90.0 * 4))
     assert found.shared == pytest.approx(rho, abs=0.12)
-    assert found.apart == pytest.approx(1.0 - rho, abs=0.12)
+    assert found.unshared == pytest.approx(1.0 - rho, abs=0.12)
     assert bool(found.found) == (rho > 0)
 
 
 def test_without_events_nobody_knows_what_is_shared_and_all_of_it_counts_both_ways() -> None:
     case = hits(np.random.default_rng(3), (6, 4), 2, 0.0, 0.5)._replace(noise=np.full((6, 4), 0.04))
     found = common_noise.of_rates(case.tally, case.noise, np.array(0.0))
-    np.testing.assert_array_equal([found.shared, found.apart], 1.0)
+    np.testing.assert_array_equal([found.shared, found.unshared], 1.0)
     np.testing.assert_array_equal(found.level, 2.0)
     (block,) = common_noise.blocks(case.tally, 2.0 * case.noise, found.correlation)
     ones = np.ones(6)
@@ -256,7 +258,7 @@ def test_what_few_events_leave_open_counts_both_ways(rho: float) -> None:
         if found.found:
             np.testing.assert_allclose(found.level, 1.0 + 4.0 / (events + 4.0))
         else:
-            np.testing.assert_array_equal(found.apart, 1.0)
+            np.testing.assert_array_equal(found.unshared, 1.0)
             np.testing.assert_array_less(4.0 / (events + 4.0), found.shared)
     assert doubts[2] < 0.02
     assert doubts[0] > doubts[1] > doubts[2]
@@ -272,7 +274,7 @@ def test_only_studies_of_rates_count_so() -> None:
     np.testing.assert_array_equal(found.correlation[0], 0.0)
     single = common_noise.of_rates(cases[1].tally, cases[1].noise, np.array(6.0))
     np.testing.assert_allclose(found.shared[1], single.shared)
-    np.testing.assert_allclose(found.apart[1], single.apart)
+    np.testing.assert_allclose(found.unshared[1], single.unshared)
 
 
 def test_plausible_shares_of_rates_lie_about_what_is_known_and_keep_the_doubt() -> None:
@@ -281,9 +283,9 @@ def test_plausible_shares_of_rates_lie_about_what_is_known_and_keep_the_doubt() 
     known = common_noise.of_rates(case.tally, case.noise, np.array(events))
     tables = np.broadcast_to(case.noise, (2000, 8, 5))
     found = common_noise.plausible_of_rates(case.tally, tables, np.random.default_rng(2), known, events)
-    np.testing.assert_allclose(found.apart.mean(axis=0), known.apart, atol=0.1)
+    np.testing.assert_allclose(found.unshared.mean(axis=0), known.unshared, atol=0.1)
     np.testing.assert_allclose(found.level, 1.0 + 4.0 / 64.0, atol=1e-12)
-    assert np.std(found.apart.mean(axis=1)) > 0.03  # √(2/64) of 0.4
+    assert np.std(found.unshared.mean(axis=1)) > 0.03  # √(2/64) of 0.4
     unknown = common_noise.of_rates(case.tally, case.noise, np.array(0.0))
     same = common_noise.plausible_of_rates(case.tally, tables[:3], np.random.default_rng(2), unknown, 0.0)
     np.testing.assert_array_equal(same.shared, np.repeat(unknown.shared[None], 3, axis=0))

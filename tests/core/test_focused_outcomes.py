@@ -58,10 +58,10 @@ def test_all_sums_follow_the_same_alternatives_those_that_may_be_the_best_within
     for each in part.sums:
         assert isinstance(each, FocusedBelief)
         np.testing.assert_array_equal(each.foremost, part.foremost)
-    assert np.all(np.isin(np.flatnonzero(part.drawn.any(axis=1)), part.foremost))
-    assert part.drawn.sum() == 1000
+    assert np.all(np.isin(np.flatnonzero(part.drawn_cells.any(axis=1)), part.foremost))
+    assert part.drawn_cells.sum() == 1000
     likely = certified(whole).options.right[:-1]  # type: ignore[union-attr]
-    drawn = (likely * part.drawn).sum(axis=0)
+    drawn = (likely * part.drawn_cells).sum(axis=0)
     assert np.all(drawn > 0.7 * likely.sum(axis=0))
     own = conditioned(part.sums[0].prior, Data(*told(part)))  # type: ignore[attr-defined]
     assert isinstance(own, FocusedBelief)
@@ -83,7 +83,7 @@ def test_what_is_said_of_choices_is_what_the_whole_table_says() -> None:
     assert offers(part.belief, Focused)
     choice = part.choice
     assert np.all(choice != NONE)
-    assert part.belief.drawn[choice, [0, 1]].all()  # type: ignore[attr-defined]
+    assert part.belief.drawn_cells[choice, [0, 1]].all()  # type: ignore[attr-defined]
     assert part.options is not None
     assert whole.options is not None
     for c, k in enumerate(choice):

@@ -176,18 +176,22 @@ def test_values_do_not_depend_on_how_many_alternatives_are_looked_at_together(
 ) -> None:
     full, weights = dense(random_belief(np.random.default_rng(8))), np.full(4, 0.25)
     every = np.ones(full.mean.shape, bool)
-    together = kg.log_kg_here(full), log_ikg(full, weights, every)
+    together = kg.log_kg_in_own_context(full), log_ikg(full, weights, every)
     monkeypatch.setattr(kg, "_COLUMNS", 1)
     assert len(list(kg.alternatives_at_once(full))) == 3
-    for one, other in zip(together, (kg.log_kg_here(full), log_ikg(full, weights, every)), strict=True):
+    for one, other in zip(
+        together, (kg.log_kg_in_own_context(full), log_ikg(full, weights, every)), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
 def test_the_value_here_is_the_same_however_the_belief_is_held() -> None:
     block = random_belief(np.random.default_rng(7))
     cells = CellBelief(block.mean, block.var, block.noise)
-    np.testing.assert_allclose(kg.log_kg_here(dense(block)), kg.log_kg_here(block), rtol=1e-12)
-    np.testing.assert_allclose(kg.log_kg_here(cells), kg.log_kg_here(block), rtol=1e-12)
+    np.testing.assert_allclose(
+        kg.log_kg_in_own_context(dense(block)), kg.log_kg_in_own_context(block), rtol=1e-12
+    )
+    np.testing.assert_allclose(kg.log_kg_in_own_context(cells), kg.log_kg_in_own_context(block), rtol=1e-12)
 
 
 def test_a_sample_that_teaches_nothing_has_slope_zero() -> None:

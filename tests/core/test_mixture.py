@@ -189,7 +189,7 @@ def test_the_independent_model_against_one_rival_is_behrens_and_fisher_s_problem
     rival = t(n - 1, 0.0, np.sqrt(0.5 / n)).ppf(grid)
     expected = np.mean(t(n - 1, 1.0, np.sqrt(2.0 / n)).sf(rival))
     plain = model.posterior(tally, setting, model.fit(tally, setting)).good_probability(np.array([0]))
-    ours = found.here().good_probability(np.array([0]))
+    ours = found.at_own_contexts().good_probability(np.array([0]))
     assert ours.item() == pytest.approx(expected, abs=0.01)
     assert plain.item() > ours.item()
 
@@ -201,4 +201,6 @@ def test_with_one_variance_known_the_independent_model_is_student_s_t() -> None:
     setting, model = SETTING, Independent()
     found = integrated(model, tally, setting, model.fit(tally, setting), np.random.default_rng(5))
     assert found is not None
-    assert found.here().good_probability(np.array([0])).item() == pytest.approx(t(3).cdf(1.0), abs=0.002)
+    assert found.at_own_contexts().good_probability(np.array([0])).item() == pytest.approx(
+        t(3).cdf(1.0), abs=0.002
+    )

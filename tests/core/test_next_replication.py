@@ -18,7 +18,7 @@ from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array
 from argbest.core.belief import anticipate, best, next_replications, take_in
 from argbest.core.decision import Decision
-from argbest.core.knowledge_gradient import log_kg_here
+from argbest.core.knowledge_gradient import log_kg_in_own_context
 from argbest.core.question import BEST
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
@@ -134,14 +134,14 @@ def test_studies_side_by_side_learn_as_each_would_alone() -> None:
     later = together.update_common(decision, number, np.array([0.3, -0.8]))
     ahead = anticipate(later, decision, np.array([2, 0]))
     weights, every = np.full(later.mean.shape[-1], 1 / later.mean.shape[-1]), np.ones(later.mean.shape, bool)
-    integrated, here = log_ikg(later, weights, every), log_kg_here(later)
+    integrated, here = log_ikg(later, weights, every), log_kg_in_own_context(later)
     selected = best(ahead)
     for i, each in enumerate(several):
         own = Decision(decision.alternative[i], decision.context[i])
         alone = each.belief().update_common(own, number[i], np.array([0.3, -0.8])[i])
         np.testing.assert_allclose(later.mean[i], alone.mean, rtol=1e-9, atol=1e-10)
         np.testing.assert_allclose(integrated[i], log_ikg(alone, weights, every[i]), rtol=1e-6)
-        np.testing.assert_allclose(here[i], log_kg_here(alone), rtol=1e-6)
+        np.testing.assert_allclose(here[i], log_kg_in_own_context(alone), rtol=1e-6)
         waited = anticipate(alone, own, 2 if i == 0 else 0)
         np.testing.assert_allclose(ahead.var[i], waited.var, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(
@@ -283,7 +283,7 @@ def test_policies_that_look_one_sample_ahead_see_what_its_replication_will_do(se
     integrated = np.exp(log_ikg(belief, weights, np.ones(shape, bool)))
     size = gained.max()
     np.testing.assert_allclose(integrated, gained @ weights, rtol=2e-3, atol=1e-3 * size)
-    here = np.exp(log_kg_here(belief))
+    here = np.exp(log_kg_in_own_context(belief))
     np.testing.assert_allclose(here, np.einsum("kcc->kc", gained), rtol=2e-3, atol=1e-3 * size)
     setting = replace(study.one.setting, weights=weights)
     for policy, score in ((IKG(), gained @ weights), (LEVI(), np.einsum("kcc->kc", gained) * weights)):

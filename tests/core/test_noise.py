@@ -6,7 +6,9 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import f, norm, t
 
+from argbest.core import replications
 from argbest.core.arrays import Array
+from argbest.core.decision import Decision
 from argbest.core.noise import (
     clearly_beaten,
     largest_excess,
@@ -15,6 +17,7 @@ from argbest.core.noise import (
     pair_noise,
     plausible_noise,
     relative_noise,
+    repeats,
     sample_variance,
 )
 from argbest.core.setting import Setting
@@ -136,7 +139,7 @@ def test_with_a_belief_replications_tell_by_their_expected_squares_about_the_rew
     rewards = centre[..., None] + sd[..., None] * nodes
     each = ((values[..., None] - rewards[..., None, :]) ** 2) @ (weights / weights.sum())
     raw = Tally(count + 1, mean, each.sum(axis=-1))  # its scatter has 5 degrees of freedom too
-    found = relative_noise(tally, missed=(mean - centre) ** 2 + sd**2)
+    found = relative_noise(tally, squared_misses=(mean - centre) ** 2 + sd**2)
     np.testing.assert_allclose(found, relative_noise(raw), rtol=1e-10)
 
 
@@ -294,9 +297,9 @@ def test_a_lone_pair_among_replications_that_all_agree_gets_the_stand_in() -> No
 def test_what_a_name_seen_once_missed_tells_nothing_of_its_noise() -> None:
     tally = seen_mostly_once(0.7, shape=(1000, 1))
     alone = tally.count == 1
-    told = relative_noise(tally, missed=np.where(alone, np.nan, 0.3))
+    told = relative_noise(tally, squared_misses=np.where(alone, np.nan, 0.3))
     unseen = Tally(np.where(alone, 0, tally.count), tally.mean, tally.m2)
-    expected = relative_noise(unseen, missed=np.full(tally.shape, 0.3))
+    expected = relative_noise(unseen, squared_misses=np.full(tally.shape, 0.3))
     np.testing.assert_allclose(told / told[alone][0], expected / expected[alone][0], rtol=1e-10)
 
 
@@ -346,3 +349,26 @@ def test_the_best_is_hardly_ever_out(shape: str, least: float) -> None:
         share += found.mean() / 100
     assert wrong <= 4  # a chance of at most 0.01 each: more than 4 in 100 has one of 0.003
     assert share >= least
+
+
+def test_pairs_that_repeat_a_value_are_told_from_those_that_vary() -> None:
+    values = [[1.0, 1.0, 1.0], [0.0, 0.0, 1.0], [5.0, 5.0, 8.0]]
+    told = replications.none(common=False)
+    for k, row in enumerate(values):
+        for number, value in enumerate(row):
+            told = told.add(Decision(np.array(k), np.array(0)), np.array(number), np.array(value))
+    table = np.array(values)
+    m2 = np.sum((table - table.mean(axis=1, keepdims=True)) ** 2, axis=1)
+    tally = Tally(
+        np.array([[3], [3], [3], [0]]),
+        np.append(table.mean(axis=1), 0.0)[:, None],
+        np.append(m2, 0.0)[:, None],
+        replications=told,
+    )
+    found = repeats(tally)
+    assert found.alone.ravel().tolist() == [True, False, False, False]
+    assert found.distance == pytest.approx(np.sqrt((1.0**2 + 3.0**2) / 2))  # 1 from 0, and 8 from 5
+    summaries = repeats(tally.statistics_alone)  # the standard deviation stands for the farthest value
+    assert summaries.distance == pytest.approx(
+        np.sqrt((np.var([0, 0, 1], ddof=1) + np.var([5, 5, 8], ddof=1)) / 2)
+    )

@@ -182,7 +182,7 @@ def test_where_alternatives_share_random_numbers_the_precision_is_that_of_all_re
     np.testing.assert_allclose(root @ root.T, expected, atol=1e-9)
     first, later = shown[:-1], told[-1]  # one that the belief took in after it was made counts alike
     where = Decision(np.array(later[0]), np.array(later[1]))
-    grown = shocks(first, noise, rho).taken(where, np.array(later[2]), np.array(0.0))
+    grown = shocks(first, noise, rho).add(where, np.array(later[2]), np.array(0.0))
     np.testing.assert_allclose(precision_root(noise, count, grown, pairs), root, atol=1e-12)
     plain = precision_root(noise, count, None, pairs)
     np.testing.assert_allclose(plain @ plain.T, np.diag((count / noise)[pairs]))

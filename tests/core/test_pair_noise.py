@@ -158,7 +158,7 @@ def fewer(tally: Tally, usual: Array | None = None) -> Array:
     known = np.full(tally.shape, pooled if pooled > 0 else 1.0) if usual is None else usual
     alone = noise._Crowd(np.ones((*tally.shape[:-2], 1, tally.shape[-1])), np.zeros((1, 1)))
     none = np.zeros(tally.shape, bool)
-    return np.asarray(noise._fewer(tally, noise._shape(tally), none, known, alone)[..., 0, 0])
+    return np.asarray(noise._divisor(tally, noise._shape(tally), none, known, alone)[..., 0, 0])
 
 
 def test_skewness_is_that_of_values_in_units_of_the_usual_noise() -> None:
@@ -326,7 +326,7 @@ def test_events_divide_degrees_of_freedom_as_sample_variances_scatter(rate: floa
     variances = values.var(axis=-1, ddof=1)
     worth = 2.0 * variances.mean() ** 2 / variances.var()
     found = noise._Tail(np.full((1, 1), rate), np.full((1, 1), size**2), np.full((1, 1), size**2))
-    np.testing.assert_allclose((n - 1) / found.fewer.item(), worth, rtol=0.15)
+    np.testing.assert_allclose((n - 1) / found.divisor.item(), worth, rtol=0.15)
 
 
 def test_whether_a_pair_has_shown_a_disaster_hardly_changes_its_weight() -> None:
@@ -376,11 +376,11 @@ def kinds(rng: np.random.Generator) -> list[Tally]:
 
 def test_studies_side_by_side_of_different_kinds_have_the_noise_of_single_ones() -> None:
     each = kinds(np.random.default_rng(11))
-    missed = np.random.default_rng(12).random((len(each), 4, 5))
-    whole = pair_noise(side_by_side(each), missed=missed)
-    single = [pair_noise(tally, missed=missed[i]) for i, tally in enumerate(each)]
+    squared_misses = np.random.default_rng(12).random((len(each), 4, 5))
+    whole = pair_noise(side_by_side(each), squared_misses=squared_misses)
+    single = [pair_noise(tally, squared_misses=squared_misses[i]) for i, tally in enumerate(each)]
     assert [bool(one.known) for one in single] == [True, True, True, True, False, True]
-    assert single[2].fewer > 1.2
+    assert single[2].divisor > 1.2
     assert single[3].unseen.max() > 0.5
     for name in PairNoise._fields:
         expected = np.stack([getattr(one, name) for one in single])
@@ -400,7 +400,7 @@ def test_noise_moves_with_alternatives_and_contexts(kind: int) -> None:
     ours, theirs = pair_noise(tally), pair_noise(mixed)
     np.testing.assert_allclose(theirs.variance, ours.variance[there], rtol=1e-9)
     np.testing.assert_allclose(theirs.unseen, ours.unseen[there], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(theirs.fewer, ours.fewer, rtol=1e-9)
+    np.testing.assert_allclose(theirs.divisor, ours.divisor, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [1, 2, 3])
@@ -444,8 +444,8 @@ def test_a_large_table_of_which_little_was_observed_has_the_noise_of_a_small_one
     whole = pair_noise(told(values))
     monkeypatch.setattr(noise, "_MANY_ALTERNATIVES", 10)
     short = pair_noise(told(values))
-    np.testing.assert_allclose(short.fewer, whole.fewer, rtol=1e-12)
-    assert whole.fewer > 1.1
+    np.testing.assert_allclose(short.divisor, whole.divisor, rtol=1e-12)
+    assert whole.divisor > 1.1
     np.testing.assert_allclose(short.variance, whole.variance, rtol=1e-9)
     np.testing.assert_allclose(short.unseen, whole.unseen, rtol=1e-9, atol=1e-12)
 

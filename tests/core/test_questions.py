@@ -13,7 +13,7 @@ from argbest.core.arrays import Array
 from argbest.core.belief import Belief, BlockBelief, CellBelief
 from argbest.core.certificate import Certificate
 from argbest.core.question import BEST
-from argbest.core.questions import drawn
+from argbest.core.questions import joint_draws
 from argbest.core.questions.contexts import Column, Contexts, put_to
 from argbest.core.questions.one_for_all import MostProbableBest, Overall, Regret, WorstCase
 from argbest.core.questions.rule import Rule
@@ -203,7 +203,7 @@ def overall_scores(belief: BlockBelief) -> Array:
 def worst_case_scores(belief: BlockBelief) -> Array:
     """Every draw's best alternative in its worst context against the second in its own."""
     score = np.zeros(belief.mean.shape)
-    for table in drawn.draws(belief, drawn.FOR_CONTRASTS):
+    for table in joint_draws.of_belief(belief, joint_draws.FOR_CONTRASTS):
         low, where = table.min(axis=1), table.argmin(axis=1)
         one, two = np.argsort(-low)[:2]
         (i, c), (j, d) = (one, where[one]), (two, where[two])
@@ -216,7 +216,7 @@ def worst_case_scores(belief: BlockBelief) -> Array:
 
 def regret_scores(belief: BlockBelief) -> Array:
     score, (n, m) = np.zeros(belief.mean.shape), belief.mean.shape
-    for table in drawn.draws(belief, drawn.FOR_CONTRASTS):
+    for table in joint_draws.of_belief(belief, joint_draws.FOR_CONTRASTS):
         behind, best = table - table.max(axis=0), table.argmax(axis=0)
         one, two = np.argsort(-behind.min(axis=1))[:2]
         h = np.zeros((n, m))
@@ -241,7 +241,7 @@ def contrast_score(belief: BlockBelief, h: Array) -> Array:
 def rule_scores(belief: BlockBelief) -> Array:
     bound = asked(Rule(2))
     score, last = np.zeros(belief.mean.shape), None
-    for table in drawn.draws(belief, drawn.FOR_CONTRASTS):
+    for table in joint_draws.of_belief(belief, joint_draws.FOR_CONTRASTS):
         named = bound.right_choice(table)
         if last is not None:
             h = np.zeros(belief.mean.shape)

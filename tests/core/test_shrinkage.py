@@ -9,7 +9,7 @@ from scipy.stats import chi2, f, invgamma, kstest
 
 from argbest.core import shrinkage
 from argbest.core.arrays import Array
-from argbest.core.shrinkage import agreement, drawn, shrunk
+from argbest.core.shrinkage import agreement, draw_variances, shrunk
 
 
 def slow_estimate(squares: Array, freedom: Array) -> Array:
@@ -57,7 +57,7 @@ def test_shrinkage_is_the_hierarchical_model_by_quadrature() -> None:
 def test_drawn_variances_are_scaled_inverse_chi_square_where_none_agree() -> None:
     """Variances that differ by orders of magnitude teach nothing of each other: d = 1, W_i dominates."""
     squares, freedom = 10.0 ** np.arange(0.0, 24.0, 2.0), np.full(12, 5.0)
-    found = drawn(np.tile(squares, (4000, 1)), freedom, np.random.default_rng(22))
+    found = draw_variances(np.tile(squares, (4000, 1)), freedom, np.random.default_rng(22))
     agreed = agreement(squares, freedom)
     assert agreed.weight[0, 0] > 0.99
     law = invgamma(3.0, scale=(agreed.prior[0, 0] + (squares / agreed.pooled)[6]) / 2)

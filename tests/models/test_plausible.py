@@ -52,7 +52,7 @@ def test_the_point_that_is_the_fit_gives_the_plug_in_belief(model: Any) -> None:
     data = tally()
     params, several = model.fit(data, SETTING), found(model, data)
     single = type(params)(**{f.name: getattr(params, f.name)[None] for f in fields(params)})
-    only = several._replace(points=several.points._replace(params=single, n=1)).here()
+    only = several._replace(points=several.points._replace(params=single, n=1)).at_own_contexts()
     plain = model.posterior(data, SETTING, params)
     chosen = plain.mean.argmax(axis=-2)
     np.testing.assert_allclose(only.good_probability(chosen), plain.good_probability(chosen), atol=0.02)
@@ -100,7 +100,7 @@ def test_points_of_a_gp_have_the_moments_of_brute_force_quadrature() -> None:
 def test_at_its_own_contexts_a_prediction_averages_over_the_same_points() -> None:
     for model in (GP(), AdditiveGP(noise="pooled")):
         several = found(model, tally())
-        here, there = several.here(), several.at(SETTING.separation, None)
+        here, there = several.at_own_contexts(), several.at(SETTING.separation, None)
         chosen = np.zeros(C, int)
         close = 1e-8 if isinstance(model, GP) else 0.01  # correlated ones look at other Sobol points
         np.testing.assert_allclose(
@@ -118,8 +118,8 @@ def test_large_beliefs_are_made_in_portions() -> None:
     several = found(GP(), tally())
     count: IntArray = np.ones((2000, 500), np.int64)
     huge = several._replace(tally=Tally(count, np.zeros(count.shape), np.zeros(count.shape)))
-    assert several.here().portion == several.points.n
-    assert huge.here().portion == 1
+    assert several.at_own_contexts().portion == several.points.n
+    assert huge.at_own_contexts().portion == 1
 
 
 def test_the_size_of_a_belief_counts_every_pair_that_was_simulated() -> None:
@@ -128,7 +128,7 @@ def test_the_size_of_a_belief_counts_every_pair_that_was_simulated() -> None:
     many = several._replace(tally=Tally(count, np.zeros(count.shape), np.zeros(count.shape)))
     line = Coordinates(np.linspace(0.0, 1.0, 60)[:, None], np.zeros(1, bool))
     dense = many._replace(setting=replace(SETTING, alternatives=line))
-    assert dense.here().size >= count.size**2 > many.here().size  # names are summed up by context
+    assert dense.at_own_contexts().size >= count.size**2 > many.at_own_contexts().size  # names: by context
 
 
 def test_a_model_that_takes_all_for_known_has_nothing_to_average_over() -> None:
@@ -145,7 +145,9 @@ def test_with_few_replications_an_average_claims_less_than_the_estimates_do() ->
         plain = model.posterior(data, SETTING, model.fit(data, SETTING))
         chosen = plain.mean.argmax(axis=-2)
         gains.append(
-            np.mean(found(model, data).here().good_probability(chosen) - plain.good_probability(chosen))
+            np.mean(
+                found(model, data).at_own_contexts().good_probability(chosen) - plain.good_probability(chosen)
+            )
         )
     assert np.mean(gains) < -0.03
 

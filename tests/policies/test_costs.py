@@ -15,7 +15,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, BlockBelief, CellBelief
 from argbest.core.decision import Decision
 from argbest.core.false_selection import balance, optimal_allocation
-from argbest.core.knowledge_gradient import log_kg_here
+from argbest.core.knowledge_gradient import log_kg_in_own_context
 from argbest.core.question import BEST
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -230,7 +230,7 @@ def scores(policy: Policy, belief: Belief, weights: Array) -> Array:
             out[pair] = log_ikg(belief, weights, only, lookahead=policy.lookahead)[pair]
         return out
     if isinstance(policy, LEVI):
-        return log_kg_here(belief) + np.log(weights)
+        return log_kg_in_own_context(belief) + np.log(weights)
     extra = 3.0 * log_false_selection(leads) if isinstance(policy, DVRM) else np.log(weights)
     return log_reduction(leads, log_tie_density(leads) + extra)
 

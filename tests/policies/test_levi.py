@@ -7,7 +7,7 @@ from scipy.stats import norm
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief, CellBelief
 from argbest.core.decision import Decision
-from argbest.core.knowledge_gradient import log_kg_here
+from argbest.core.knowledge_gradient import log_kg_in_own_context
 from argbest.core.setting import Setting
 from argbest.core.tally import empty
 from argbest.policies.ikg import LEVI
@@ -57,4 +57,4 @@ def test_a_sample_that_moves_all_alternatives_together_is_worth_little() -> None
     # Two lines that cross at 0 gain E[(Δs Z)⁺], Δs the difference of the slopes of one sample.
     column = belief.cov_with(Decision(np.array(0), np.array(0)))[:, 0] / math.sqrt(5.0)
     expected = abs(column[0] - column[1]) / math.sqrt(2 * math.pi)
-    assert math.isclose(math.exp(log_kg_here(belief)[0, 0]), expected, rel_tol=1e-9)
+    assert math.isclose(math.exp(log_kg_in_own_context(belief)[0, 0]), expected, rel_tol=1e-9)

@@ -84,7 +84,7 @@ def test_listed_draws_say_what_the_certificate_says_to_their_error(study: Study,
     limits, shape = found["limits"], (found["draws"], 3, 3)
     draws = np.stack([read(found["goal"], shape), *(read(each, shape) for each in found["slacks"])], axis=1)
     at = np.array(limits[0]["prices"][limits[0]["own"]])
-    right, kept, lost = AtPrices(at).said(draws)[0] / len(draws)
+    right, kept, lost = AtPrices(at).option_sums(draws)[0] / len(draws)
     options = study.certificate().options
     assert options is not None
     assert right == pytest.approx(options.right, abs=0.1)
@@ -139,7 +139,7 @@ def said_at(tried: Any, limit: Any, stop: int) -> Array:
     shape = (tried["draws"], 3, 3)
     slack = limit["sign"] * read(tried["slacks"][limit["slack"]], shape) + limit["shift"][stop]
     draws = np.stack([read(tried["goal"], shape), slack], axis=1)
-    return np.asarray(AtPrices(np.array(limit["prices"][stop])).said(draws)[0] / len(draws))
+    return np.asarray(AtPrices(np.array(limit["prices"][stop])).option_sums(draws)[0] / len(draws))
 
 
 @pytest.mark.parametrize("side", [0, 1])

@@ -245,13 +245,18 @@ def claim_rows(claim: float, right: list[float]) -> pd.DataFrame:
     return pd.DataFrame({"right": right, "seed": range(len(right))} | columns | unknown)
 
 
+def verdict(contest: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
+    """Return what is said of these rows."""
+    return limits.verdict(limits.differences(contest), limits.losses(contest), limits.bins(claims))
+
+
 def test_the_aims_are_kept_and_broken_as_the_rule_says() -> None:
     good, bad = claim_rows(0.96, [1.0] * 20), claim_rows(0.96, [1.0, 0.0] * 20)
-    kept = limits.verdict(contest_rows([0.1, 0.2], [0.3, 0.5]), good)
+    kept = verdict(contest_rows([0.1, 0.2], [0.3, 0.5]), good)
     assert kept["holds"].tolist() == [True, True, True, True]
-    not_half = limits.verdict(contest_rows([0.1, 0.2], [0.19, 0.3]), good)
+    not_half = verdict(contest_rows([0.1, 0.2], [0.19, 0.3]), good)
     assert not_half["holds"].tolist() == [True, True, False, True]
-    behind = limits.verdict(contest_rows([0.3, 0.5, 0.4], [0.1, 0.29, 0.2]), bad)
+    behind = verdict(contest_rows([0.3, 0.5, 0.4], [0.1, 0.29, 0.2]), bad)
     assert behind["holds"].tolist() == [False, False, False, False]
     noisy = limits.differences(contest_rows([0.3, 0.1, 0.2], [0.2, 0.2, 0.15]))
     assert noisy["holds"].tolist() == [True, True, False]  # little behind, but behind when pooled

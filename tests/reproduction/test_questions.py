@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from argbest.core.arrays import Array
 from argbest.core.belief import BlockBelief, CellBelief
-from argbest.core.questions import drawn
+from argbest.core.questions import joint_draws
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, empty
 from argbest.engine import step
@@ -168,7 +168,7 @@ def test_equal_allocation_of_the_check_is_that_of_normal_sample_means() -> None:
 def scores(belief: BlockBelief) -> Array:
     """φ(z)/τ Cov² of the two foremost alternatives of every draw and context, one after the other."""
     score = np.zeros(belief.mean.shape)
-    for table in drawn.draws(belief, drawn.FOR_CONTRASTS):
+    for table in joint_draws.of_belief(belief, joint_draws.FOR_CONTRASTS):
         for c in range(table.shape[1]):
             one, two = np.argsort(-table[:, c])[:2]
             var = belief.cov[one, c, c] + belief.cov[two, c, c]

@@ -17,7 +17,8 @@ from argbest.answers.overview import overview
 from argbest.storage.schema import TABLES, studies, workers
 
 PAGE = 4096
-OURS = {"answer", "StorageError", "InputError"}  # an option of the study that is none, say
+# An option of the study that is none, say; or too few values for its model, where damage hides some.
+OURS = {"answer", "StorageError", "InputError", "TooFewDataError"}
 NONSENSE: list[Any] = [
     None,
     -1,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from argbest import streams
@@ -101,6 +102,16 @@ def test_lists_are_matched_place_by_place_and_summaries_count_as_independent() -
     assert len(np.unique(own.number)) == 8
     for trial in one.ask(3):
         one.tell(trial, rng.normal(size=2))
+    assert_exact(one)
+
+
+def test_runs_made_elsewhere_share_no_luck_with_trials_of_the_same_number() -> None:
+    one = study(refit_every=1000).run(budget=50)
+    rows = [(a, c, simulate(a, c, seed)) for seed, a in enumerate("ABCD") for c in (0.0, 1.0)]
+    one.tell_frame(pd.DataFrame(rows, columns=["alternative", "context", "value"]))
+    assert_exact(one)
+    for trial in one.ask(4):
+        one.tell(trial, simulate(trial.alternative, trial.context, trial.seed))  # type: ignore[arg-type]
     assert_exact(one)
 
 

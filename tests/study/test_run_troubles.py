@@ -1,5 +1,6 @@
 """Runs in trouble: pairs that never work, slots that hang, storages out of reach, clocks that differ."""
 
+import itertools
 import sys
 import threading
 import time
@@ -176,12 +177,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_long_run_whose_workers_wait_for_decisions_is_advised_to_batch(
     tmp_path: Path, clock: list[float]
 ) -> None:
+    number = itertools.count()
+
     def taking(seconds: float) -> Study:
         def simulator(alternative: str, context: int, seed: int) -> float:
             clock[0] += seconds
             return simulate(alternative, context, seed)
 
-        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.db"
+        path = tmp_path / f"{next(number)}.db"
         return Study(problem(simulator), policy="equal", model="independent", initial=2, storage=path)
 
     advice = r"waited for decisions: each took 2e\+03 ms, 67% of the time.*batch = 8 under \[run\]"
@@ -198,7 +201,7 @@ def test_a_long_run_whose_workers_wait_for_decisions_is_advised_to_batch(
 def test_compilation_is_no_reason_to_advise_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a hundred seconds sixty went into decisions, but fifty-five of these into compiling code."""
     now = time.monotonic()
-    parts: dict[str, Any] = dict.fromkeys(("study", "end", "patience", "report", "track"))
+    parts: dict[str, Any] = dict.fromkeys(("study", "journal", "end", "patience", "report", "track"))
     parts |= {"resources": SimpleNamespace(batch=1), "total": 0, "asked": 10}
     parts |= {"jobs": SimpleNamespace(slots=2), "presence": SimpleNamespace(busy=80.0)}
     run = runner._Run(**parts, begun=now - 100.0, asking=60.0)

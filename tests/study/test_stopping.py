@@ -206,3 +206,28 @@ def test_a_rule_is_met_in_the_units_of_the_rewards() -> None:
     big.run(BUDGET, stop=OpportunityCost(0.02 * 1024))
     assert big.n_replications == small.n_replications < BUDGET
     assert pairs(big) == pairs(small)
+
+
+class Twice:
+    """Stops when the first alternative has two replications in every context, and says where it has not."""
+
+    checked = False
+
+    def __call__(self, study: Study) -> bool:
+        return not self.missing(study).any()
+
+    def check(self, study: Study) -> None:
+        self.checked = True
+
+    def missing(self, study: Study) -> Any:
+        count = study.tally.count
+        return (count < 2) & (np.arange(len(count)) == 0)[:, None]
+
+
+def test_a_rule_that_says_what_is_missing_is_asked_after_every_result_and_gets_just_that() -> None:
+    rule = Twice()
+    study = Study(problem(), initial=1, seed=3).run(BUDGET, stop=rule)
+    count = study.tally.count
+    assert rule.checked
+    assert np.all(count[0] == 2)
+    assert np.all(count[1:] == 1)

@@ -226,6 +226,7 @@ def of_study(view: "View", question: object = None, delta: float | None = None) 
 
 
 def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
+    """Return the answer to a question that is checked: what all have in common, and what its kind adds."""
     problem = view.problem
     bound = problem.put(asked, view.inference.answered)
     limited = problem.limiting(bound)
@@ -293,11 +294,13 @@ def _named(rewards: AnyArray, choice: IntArray) -> AnyArray:
 
 
 def _average(certificate: Certificate, each: Array) -> float:
+    """Return the average over the parts that have an answer, by their weights."""
     counted = certificate.counted
     return float(np.where(counted > 0, each, 0.0) @ counted)
 
 
 def _state(parts: dict[str, Any]) -> str:
+    """Return the state of a whole answer; open where a note speaks against it."""
     if parts["note"]:
         return OPEN
     return SURE if parts["p_right"] >= LEVEL else EQUAL if parts["p_within"] >= LEVEL else OPEN
@@ -384,8 +387,8 @@ def _ties(
         return ()
 
     def alike(some: Array) -> Array:
-        apart = np.abs(some[..., contexts] - _named(some, last)[..., None, contexts])
-        return (apart <= zone).astype(float)
+        distance = np.abs(some[..., contexts] - _named(some, last)[..., None, contexts])
+        return (distance <= zone).astype(float)
 
     equal = certificate.of_draws(alike).mean(axis=0) >= LEVEL  # [alternative, context]
     equal[last[contexts], np.arange(len(contexts))] = False

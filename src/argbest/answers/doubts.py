@@ -2,14 +2,18 @@
 
 A probability follows from a model. However high it is, a choice is not called sure
 
-- where the model check objects, unless the replications of the pairs by themselves say the same;
+- where the model check objects to means or noise levels, unless the replications of the pairs by themselves
+  say the same;
 - where rewards are skewed and the two foremost alternatives have too few replications for that, or where no
   pair has three replications, so that nobody can see whether rewards are skewed;
-- where rare events, seen in other pairs, could change the answer and may have been missed by chance;
+- where rare events, seen in other pairs, could change the answer and may have been missed by chance; or,
+  where rewards repeat values, others than the single value that a pair has shown;
 - where no two replications of any pair differ: then nothing is known of the noise, unless the user has said
   what it is, or contexts of runs never repeat and enough neighbours show it.
 
-An event that was seen nowhere cannot be foreseen.
+Heavy tails without skewness and events are no reason. An excess kurtosis κ adds κ z (3 − z²) φ(z)/(12 n) to
+the error of Student's t at z (Hall, 1992): at most 0.004 κ/n where a choice becomes sure, and less than
+nothing beyond. An event that was seen nowhere cannot be foreseen.
 """
 
 from collections.abc import Iterator
@@ -24,7 +28,7 @@ from argbest.core import limits as within_limits
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.binomial import is_rate
-from argbest.core.noise import LENDERS, Rarities, enough_within, rarities, sample_variance
+from argbest.core.noise import LENDERS, Rarities, enough_within, rarities, repeats, sample_variance
 from argbest.core.outcomes import standardised
 from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.core.tally import Tally
@@ -131,15 +135,15 @@ def _doubts(view: "View") -> Doubts:
     own = kept_by_replications(view, view.choice)
     parts = [_doubts_of(view.sums[0], checks[0], *_in_goal(standing, view.choice), own)]
     followed = zip(view.problem.limits, standing.belief.slacks, view.setting.basis.outcomes[1:], strict=True)
-    for limit, slack, how in followed:
+    for limit, slack, outcome in followed:
         foremost = _near_the_bound(standing, slack, view.choice)
         lead = np.min(np.abs(_of_both(slack.mean, foremost)), axis=0)
-        of_sum, of_limit = view.sums[how.sum], f"the limit '{limit}': "
+        of_sum, of_limit = view.sums[outcome.sum], f"the limit '{limit}': "
         scarce = np.zeros(len(own), bool)
         if of_sum.rate or is_rate(of_sum.tally):
-            share = min(abs(how.constant), 1.0)
+            share = min(abs(outcome.constant), 1.0)
             scarce = _scarce_at(share, of_sum.belief, of_sum.tally, foremost)
-        parts.append(_doubts_of(of_sum, checks[how.sum], foremost, lead, own, of_limit, scarce))
+        parts.append(_doubts_of(of_sum, checks[outcome.sum], foremost, lead, own, of_limit, scarce))
     reasons = tuple(next(filter(None, each), "") for each in zip(*(p.reasons for p in parts), strict=True))
     misfit, few, rare, silent = (
         np.any([getattr(part, name) for part in parts], axis=0)
@@ -172,12 +176,13 @@ def _doubts_of(
     hidden = by_neighbours is None and _shape_is_hidden(tally)
     few = scarce | (worth < _needed(shown.skewness)) | hidden
     rare, silent = _could_change(belief, behind, foremost, lead, shown), np.zeros(len(own), bool)
+    repeated = _may_differ(tally, behind, foremost, lead) if check.rewards.tied else silent
     if _noise_is_told(view):
-        few, rare = scarce, silent
+        few, rare, repeated = scarce, silent, silent
     elif by_neighbours is None and not tally.m2.any():
         silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _CHANCE_OF_MISSING
-    found = misfit, few, rare, silent
-    reasons = _reasons(view, check, found, scarce, foremost, shown, worth)
+    found = misfit, few, rare | repeated, silent
+    reasons = _reasons(view, check, found, scarce, repeated, foremost, shown, worth)
     return Doubts(check, own, *found, tuple(f"{of}{each}" if each else "" for each in reasons))
 
 
@@ -202,19 +207,19 @@ def _in_goal(standing: within_limits.Standing, selected: IntArray) -> tuple[IntA
     """Return the selected alternative, its closest rival that may keep the limits, and their distance."""
     mean, kept = standing.belief.mean, standing.kept
     first = np.where(selected == within_limits.NONE, standing.leader, selected)
-    here = np.arange(len(first))
+    contexts = np.arange(len(first))
     others = np.where(kept >= _ERROR_OF_SURE, mean, -np.inf)
-    others[first, here] = -np.inf
+    others[first, contexts] = -np.inf
     second = np.where(np.isfinite(others.max(axis=0)), others.argmax(axis=0), first)
-    return np.stack([first, second]), np.abs(mean[first, here] - mean[second, here])
+    return np.stack([first, second]), np.abs(mean[first, contexts] - mean[second, contexts])
 
 
 def _near_the_bound(standing: within_limits.Standing, slack: Belief, selected: IntArray) -> IntArray:
     """Return the selected alternative, and of the better ones that nearest to the bound of a limit."""
-    mean, here = standing.belief.mean, np.arange(len(selected))
+    mean, contexts = standing.belief.mean, np.arange(len(selected))
     none = selected == within_limits.NONE
     first = np.where(none, standing.leader, selected)
-    better = none | (mean > mean[first, here])
+    better = none | (mean > mean[first, contexts])
     distance = np.where(better, np.abs(standardised(slack)), np.inf)
     second = np.where(np.isfinite(distance.min(axis=0)), distance.argmin(axis=0), first)
     return np.stack([first, second])
@@ -283,12 +288,12 @@ def by_replications(view: "View", selected: IntArray, delta: float = 0.0) -> Arr
     Within ``delta`` of the best counts as best. 0 where an alternative that could be selected has fewer than
     two replications.
     """
-    tally, out = view.tally, view.ruled_out
+    tally, ruled_out = view.tally, view.ruled_out
     excluded = tally.count < 2
     if excluded.all():
         return np.zeros(len(selected))
     error = _errors_of_lead(tally, selected, delta)
-    rivals = np.ones(tally.shape, bool) if out is None else ~out
+    rivals = np.ones(tally.shape, bool) if ruled_out is None else ~ruled_out
     told = np.all(~excluded | ~rivals, axis=0)
     return np.where(told, np.maximum(1.0 - np.where(rivals, error, 0.0).sum(axis=0), 0.0), 0.0)
 
@@ -300,11 +305,11 @@ def kept_by_replications(view: "View", selected: IntArray, delta: float = 0.0) -
     probability of the latter is at most the smallest of those of its parts. To choose none, -1, is wrong if
     an alternative keeps the limits. The probabilities of being wrong, by Welch's and Student's t, add up.
     """
-    tally, out, none = view.tally, view.ruled_out, selected == within_limits.NONE
+    tally, ruled_out, none = view.tally, view.ruled_out, selected == within_limits.NONE
     excluded = tally.count < 2
     if excluded.all():
         return np.zeros(len(selected))
-    first, here = np.where(none, 0, selected), np.arange(len(selected))
+    first, contexts = np.where(none, 0, selected), np.arange(len(selected))
     kept, broken = np.ones(tally.shape), np.zeros(tally.shape)
     for each in view.setting.basis.outcomes[1:]:
         own = view.tallies[each.sum]
@@ -313,24 +318,24 @@ def kept_by_replications(view: "View", selected: IntArray, delta: float = 0.0) -
         likely = stdtr(np.maximum(own.count - 1, 1), t)
         kept, broken = np.minimum(kept, likely), broken + 1.0 - likely
     wrong = np.where(none, kept, np.minimum(kept, _errors_of_lead(tally, first, delta)))
-    wrong[first, here] = np.where(none, wrong[first, here], np.minimum(broken[first, here], 1.0))
-    rivals = np.ones(tally.shape, bool) if out is None else ~out
+    wrong[first, contexts] = np.where(none, wrong[first, contexts], np.minimum(broken[first, contexts], 1.0))
+    rivals = np.ones(tally.shape, bool) if ruled_out is None else ~ruled_out
     told = np.all(~excluded | ~rivals, axis=0)
     return np.where(told, np.maximum(1.0 - np.where(rivals, wrong, 0.0).sum(axis=0), 0.0), 0.0)
 
 
 def _errors_of_lead(tally: Tally, selected: IntArray, delta: float) -> Array:
     """Return P(each alternative is better than the selected by more than delta), by Welch's t."""
-    here, excluded = np.arange(len(selected)), tally.count < 2
+    contexts, excluded = np.arange(len(selected)), tally.count < 2
     var = sample_variance(tally, excluded) / np.maximum(tally.count, 1)
     freedom = np.maximum(tally.count - 1, 1)
-    own = var[selected, here]
+    own = var[selected, contexts]
     total = var + own
     share = var / total  # not squares of variances, which may be too large or too small
-    welch = 1.0 / (share**2 / freedom + (1.0 - share) ** 2 / freedom[selected, here])
+    welch = 1.0 / (share**2 / freedom + (1.0 - share) ** 2 / freedom[selected, contexts])
     with np.errstate(over="ignore"):  # a delta beyond all rewards leaves no error
-        error = stdtr(welch, -(tally.mean[selected, here] - tally.mean + delta) / np.sqrt(total))
-    error[selected, here] = 0.0
+        error = stdtr(welch, -(tally.mean[selected, contexts] - tally.mean + delta) / np.sqrt(total))
+    error[selected, contexts] = 0.0
     return np.asarray(error)
 
 
@@ -369,6 +374,16 @@ def _could_change(
     return np.asarray(lead < np.max(_of_both(size * _most_missed(behind), foremost), axis=0))
 
 
+def _may_differ(tally: Tally, behind: Array, foremost: IntArray, lead: Array) -> BoolArray:
+    """Return the contexts whose choice could change if values that differ were missed, where values repeat.
+
+    A pair that has shown a single value may have missed others, as far away as in other pairs.
+    """
+    single, distance = repeats(tally)
+    missed = np.where(single, distance * _most_missed(behind), 0.0)
+    return np.asarray(lead < np.max(_of_both(missed, foremost), axis=0))
+
+
 def _most_missed(n: AnyArray) -> Array:
     """Return the probability of an event that n replications miss with a chance of 0.05: 1 − 0.05^(1/n)."""
     return np.asarray(1.0 - _CHANCE_OF_MISSING ** (1.0 / np.maximum(n, 1.0)))
@@ -379,6 +394,7 @@ def _reasons(
     check: model_check.ModelCheck,
     found: tuple[BoolArray, ...],
     scarce: BoolArray,
+    repeated: BoolArray,
     foremost: IntArray,
     shown: Rarities,
     worth: Array,
@@ -394,6 +410,11 @@ def _reasons(
             yield (
                 f"no replications of any pair differ, and the {n} of alternative {labels[least]!r} do not "
                 f"show that none will; if there is no noise, say so: noise_sd={_silent(view)}"
+            )
+        elif repeated[c]:
+            yield (
+                f"rewards repeat values, and the {n} of alternative {labels[least]!r} may have missed one "
+                "that differs, which could change the answer"
             )
         elif rare:
             yield (

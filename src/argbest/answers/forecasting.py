@@ -28,7 +28,7 @@ from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
 from argbest.core.outcomes import known_exactly, of_each_sum, sums_of
 from argbest.core.question import BEST, Question
-from argbest.core.questions import drawn
+from argbest.core.questions import joint_draws
 from argbest.core.questions.contexts import NamesContrastsByDraws
 from argbest.core.questions.one_for_all import DecidesAs
 from argbest.core.questions.rule import NamesRules
@@ -55,7 +55,7 @@ _LEAST_HORIZON = 500  # replications that are looked ahead at least
 NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
 _UNREACHABLE = 2.0  # a target that no probability reaches
 _LOOK = 1.12  # numbers of replications at which draws are looked at grow by this factor
-_TELLING = 5.0  # draws that a choice of just the target loses
+_TELLING = 5.0  # draws that a choice should lose if it is right with just the target probability
 _MOST_DRAWS = 4096
 _CLOSEST_TARGET = 0.999  # that is told from 1 by draws
 _CLOSEST_TO_SURE = 1e-9  # no claim is nearer to 0 or 1 than this
@@ -131,8 +131,8 @@ def of_study(view: "View", target: float, *, worst: bool, delta: float) -> Forec
     reached = np.where(hit.any(axis=0), looks[first, np.arange(len(first))], np.inf)
     low, middle, high = np.quantile(reached, _TAILS, method="inverted_cdf").tolist()
     grid = np.unique(np.quantile(looks, 0.5, axis=1, method="inverted_cdf"))
-    there = _claims_after(looks, claims, grid)
-    curve = pd.DataFrame(np.quantile(there, _TAILS, axis=1).T, columns=["low", "median", "high"])
+    on_grid = _claims_after(looks, claims, grid)
+    curve = pd.DataFrame(np.quantile(on_grid, _TAILS, axis=1).T, columns=["low", "median", "high"])
     curve.insert(0, "replications", grid)
     ends = low / _RANGE_FACTOR, high * _RANGE_FACTOR
     return Forecast(target, worst and several, now, middle, *ends, ahead, curve, asked)
@@ -150,9 +150,11 @@ def after(view: "View", replications: Sequence[int], *, delta: float, paths: int
     """
     certificate, ahead = view.answer_certificate(delta), max(replications, default=0)
     looks, claims = _paths(view, certificate, _UNREACHABLE, worst=False, horizon=ahead, most=paths)
-    there = _claims_after(looks, claims, np.array(replications, np.int64))
-    low, _, high = np.quantile(there, _TAILS, axis=1)
-    return pd.DataFrame({"replications": replications, "mean": there.mean(axis=1), "p5": low, "p95": high})
+    certificates = _claims_after(looks, claims, np.array(replications, np.int64))
+    low, _, high = np.quantile(certificates, _TAILS, axis=1)
+    return pd.DataFrame(
+        {"replications": replications, "mean": certificates.mean(axis=1), "p5": low, "p95": high}
+    )
 
 
 def gain(view: "View", n_next: int, *, delta: float) -> float | None:
@@ -169,7 +171,9 @@ def _claims_after(looks: Array, claims: Array, replications: Array | IntArray) -
     return np.stack([own[i] for own, i in zip(claims.T, last, strict=True)], axis=1)
 
 
-def foreseen(view: "View", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
+def quick_forecast(
+    view: "View", target: float, *, worst: bool = False, delta: float = 0.0
+) -> Forecast | None:
     """Return the forecast if it is quick to make; None if it is not, or if no value was told yet."""
     return of_study(view, target, worst=worst, delta=delta) if _quick_for(view, target) else None
 
@@ -198,7 +202,7 @@ def is_quick(view: "View", question: Question, *, paths: int = PATHS, draws: int
     observed, size = int((view.tally.count > 0).sum()), view.tally.count.size
     n = n_paths(view, paths)
     of_draw, of_contrast = _OF_RULE if offers(question, NamesRules) else (_OF_DRAW, _OF_CONTRAST)
-    named = drawn.FOR_CONTRASTS if offers(question, NamesContrastsByDraws) else 0
+    named = joint_draws.FOR_CONTRASTS if offers(question, NamesContrastsByDraws) else 0
     numbers = n * len(view.tallies) * size * (observed + of_draw * draws + of_contrast * named)
     return n > 0 and 0 < observed * size <= _QUICK_SIZE and numbers <= _MOST_WORK
 
@@ -233,29 +237,29 @@ def _paths(
             "a table of {} alternatives and {} contexts is too large for a forecast. Continue the "
             "run, and look at the certificate again.".format(*view.problem.shape)
         )
-    setting, out, begun = shown_to_policies(view.setting), view.ruled_out, view.n_replications
+    setting, ruled_out, begun = shown_to_policies(view.setting), view.ruled_out, view.n_replications
     roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
     begin = Beginning.of(view, certificate, n)
     truth, tally, belief = begin.truth, begin.tally, begin.belief
-    right = _probability(certificate.question, out, certificate.delta, target)
+    right = _probability(certificate.question, ruled_out, certificate.delta, target)
     growth = _LOOK if _by_draws(certificate.question) else 1.0  # draws take longer: a look now and then
-    behind = _score(right(belief)) - _score(certificate.pcs)
+    behind = _normal_score(right(belief)) - _normal_score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
 
-    def claim(belief: Belief, further: IntArray) -> Array:
+    def claimed_by(belief: Belief, further: IntArray) -> Array:
         share = np.sqrt(begun / (begun + further))[:, None]
-        pcs = ndtr(_score(right(belief)) - share * behind)
+        pcs = ndtr(_normal_score(right(belief)) - share * behind)
         pcs = np.where(counted, pcs, 1.0)
         return np.asarray(pcs.min(axis=-1) if worst else pcs @ certificate.counted)
 
     further, step, due = np.zeros(n, np.int64), 0, 0.0
-    looks, claims = [further], [claim(belief, further)]
+    looks, claims = [further], [claimed_by(belief, further)]
     open_ = claims[0] < target
     while np.sum(open_ & (further < horizon)) > spare:
         draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
-        batch = view.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
+        batch = view.policy.propose(among_the_rest(belief, ruled_out), tally, nothing, setting, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         normals = begin.normals(generator)
         belief, value, m = next_replications(belief, decision, truth, further, normals)
@@ -265,7 +269,7 @@ def _paths(
             continue
         due = growth * float(further.mean())
         looks.append(further)
-        claims.append(claim(belief, further))
+        claims.append(claimed_by(belief, further))
         open_ &= claims[-1] < target
     return np.array(looks), np.array(claims)
 
@@ -343,7 +347,9 @@ def _starts(beyond: int) -> IntArray:
     return np.array(found)
 
 
-def _probability(question: Question, out: Any, delta: float, target: float) -> Callable[[Belief], Array]:
+def _probability(
+    question: Question, ruled_out: Any, delta: float, target: float
+) -> Callable[[Belief], Array]:
     """Return the function that computes P(right), [path, part], of a belief.
 
     By Π Φ((gap + δ)/τ) over the contrasts of the choice; where joint draws name the contrasts, or policies
@@ -353,12 +359,12 @@ def _probability(question: Question, out: Any, delta: float, target: float) -> C
     n = _n_draws(target)
 
     def by_contrasts(belief: Belief) -> Array:
-        known = among_the_rest(belief, out)
+        known = among_the_rest(belief, ruled_out)
         return question.contrasts(known, question.choice(known)).bound(delta)
 
     def by_draws(belief: Belief) -> Array:
-        known = among_the_rest(belief, out)
-        hits = np.sum(question.loss(drawn.draws(known, n), question.choice(known)) <= delta, axis=0)
+        known = among_the_rest(belief, ruled_out)
+        hits = np.sum(question.loss(joint_draws.of_belief(known, n), question.choice(known)) <= delta, axis=0)
         return np.asarray((hits + 0.5) / (n + 1.0))
 
     return by_draws if _by_draws(question) else by_contrasts
@@ -366,7 +372,7 @@ def _probability(question: Question, out: Any, delta: float, target: float) -> C
 
 def _n_draws(target: float) -> int:
     """Return how many draws tell a target from 1."""
-    return int(np.clip(_TELLING / (1.0 - min(target, _CLOSEST_TARGET)), drawn.FOR_CHOICES, _MOST_DRAWS))
+    return int(np.clip(_TELLING / (1.0 - min(target, _CLOSEST_TARGET)), joint_draws.FOR_CHOICES, _MOST_DRAWS))
 
 
 def _by_draws(question: Question) -> bool:
@@ -374,7 +380,8 @@ def _by_draws(question: Question) -> bool:
     return offers(question, NamesContrastsByDraws) or offers(question, DecidesAs)
 
 
-def _score(chance: Array) -> Array:
+def _normal_score(chance: Array) -> Array:
+    """Return the normal score of a probability, 0 for NaN and never infinite."""
     return np.asarray(ndtri(np.clip(np.nan_to_num(chance, nan=0.5), _CLOSEST_TO_SURE, 1 - _CLOSEST_TO_SURE)))
 
 

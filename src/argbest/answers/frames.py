@@ -178,15 +178,15 @@ def of_selection(
     for name, held in behind.items():
         frame[f"selected.{name}"] = entries_of_chosen(held, chosen)
     frame["runner_up"] = [labels[k] for k in rival.ravel()]
-    there = np.maximum(certificate.choice, 0)
+    known_choice = np.maximum(certificate.choice, 0)
 
     def of_chosen(table: Array) -> Array:
-        return np.where(none, np.nan, of_selected(table, there).ravel())
+        return np.where(none, np.nan, of_selected(table, known_choice).ravel())
 
     mean, sd = of_chosen(belief.mean), np.sqrt(of_chosen(belief.var))
     frame["mean"] = reported_mean(problem.sign * mean, sd, rate=rate)
     frame["gap"] = mean - of_selected(belief.mean, rival).ravel()
-    gap_sd = np.sqrt(of_selected(belief.difference_var(there), rival)).ravel()
+    gap_sd = np.sqrt(of_selected(belief.difference_var(known_choice), rival)).ravel()
     frame["gap_sd"] = np.where(none, np.nan, gap_sd)
     frame["p_best"] = certificate.pcs.ravel()
     if problem.limits:
@@ -227,9 +227,9 @@ def likelier(problem: Problem, certificate: Certificate) -> list[str]:
     if certificate.options is None:
         return [
             f"{labels[k]} is more likely the best ({in_digits(p)}), but {labels[own]} has the better mean"
-            if there and k != own
+            if has_answer and k != own
             else ""
-            for k, own, p, there in zip(other, chosen, p_other, answered, strict=True)
+            for k, own, p, has_answer in zip(other, chosen, p_other, answered, strict=True)
         ]
     feasible, near = _rows(certificate.options.feasible[..., :-1, :]), _rows(nearness(certificate.belief))
     p_none, p_own = certificate.p_none_feasible.ravel(), certificate.pcs.ravel()
@@ -337,6 +337,7 @@ def _note(labels: Sequence[Label], out: BoolArray, active: BoolArray) -> str:
 
 
 def _pairs(view: "View", ids: IntArray) -> pd.DataFrame:
+    """Return one row per trial of these ids: where it was run, its replication number and its seed."""
     names, columns, problem = (
         ("alternative", "context", "replication", "seed"),
         view.trials.columns,

@@ -182,11 +182,11 @@ def _notes(view: "View", counted: InOrder) -> list[str]:
 def _withheld_slacks(view: "View", alpha: float, assumed: Assumed) -> list[str]:
     """Return sentences on limits that have no bound because their values contradict the assumption."""
     notes = []
-    none, chosen, here = view.choice < 0, np.maximum(view.choice, 0), np.arange(len(view.choice))
+    none, chosen, contexts = view.choice < 0, np.maximum(view.choice, 0), np.arange(len(view.choice))
     for i, (limit, own) in enumerate(zip(view.problem.limits, assumed.slacks, strict=True)):
         if own.reward_range is not None:
             continue
-        bounds = view.separations.kept(i, alpha, own)[chosen, here]
+        bounds = view.separations.kept(i, alpha, own)[chosen, contexts]
         silent = 0
         for c in np.flatnonzero((bounds == -np.inf) & ~none).tolist():
             tied, skewed, n = (each[chosen[c]] for each in view.separations.slack_doubts(c, i, alpha))

@@ -18,7 +18,7 @@ from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision, at
 from argbest.core.question import HasLimits, Question
-from argbest.core.questions import drawn
+from argbest.core.questions import joint_draws
 from argbest.core.questions.within_limits import known_by_draws, seen_by
 from argbest.core.setting import among_the_rest
 from argbest.engine.step import shown_to_policies
@@ -55,14 +55,15 @@ class Halving(Sentences):
 
 def of_study(view: "View", question: Question) -> Halving | None:
     """Return how many more replications halve the expected loss; None where it is 0, or that takes long."""
-    draws = drawn.FOR_CHOICES if view.problem.limits else _DRAWS
+    draws = joint_draws.FOR_CHOICES if view.problem.limits else _DRAWS
     quick = forecasting.is_quick(view, question, paths=_PATHS, draws=draws)
     return _halving(view, view.problem.limiting(question)) if quick else None
 
 
 def _halving(view: "View", question: Question) -> Halving | None:
+    """Return what `of_study` does, by simulating on until the loss is halved or the horizon reached."""
     horizon, n = forecasting.horizon(view), forecasting.n_paths(view, _PATHS)
-    setting, out = replace(view.setting, question=question), view.ruled_out
+    setting, ruled_out = replace(view.setting, question=question), view.ruled_out
     shown = shown_to_policies(setting)
     able = takes_question(view.policy, shown.question)
     policy = view.policy if able else registry.configured_policy(POLICY)
@@ -79,7 +80,7 @@ def _halving(view: "View", question: Question) -> Halving | None:
     seen, nothing = [(0.0, first)], np.zeros(tally.shape, np.int64)
     while further.min() < horizon:
         draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
-        batch = policy.propose(among_the_rest(belief, out), tally, nothing, shown, draws)
+        batch = policy.propose(among_the_rest(belief, ruled_out), tally, nothing, shown, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         belief, value, m = forecasting.next_replications(
             belief, decision, truth, further, begin.normals(generator)
@@ -99,25 +100,25 @@ def _losses(view: "View", question: Question) -> Callable[[Belief], Array]:
 
     With limits a broken one costs what it costs today, and draws of different responses are independent.
     """
-    weights, out = question.parts(view.problem.weights), view.ruled_out
+    weights, ruled_out = question.parts(view.problem.weights), view.ruled_out
     if offers(question, HasLimits):
         settled = question.settled(view.belief)
 
         def of_options(belief: Belief) -> Array:
-            draws = drawn.draws(among_the_rest(belief, out), drawn.FOR_CHOICES)
-            _, _, lost = np.moveaxis(settled.said(draws).sum(axis=0), -3, 0)  # [path, option, context]
+            draws = joint_draws.of_belief(among_the_rest(belief, ruled_out), joint_draws.FOR_CHOICES)
+            _, _, lost = np.moveaxis(settled.option_sums(draws).sum(axis=0), -3, 0)  # [path, option, context]
             return np.asarray(lost.min(axis=-2) @ weights / len(draws))
 
         return of_options
 
-    asked, seen = seen_by(question, view.belief, out)
+    asked, seen = seen_by(question, view.belief, ruled_out)
 
     def of_choice(belief: Belief) -> Array:
-        known = among_the_rest(belief, out)
+        known = among_the_rest(belief, ruled_out)
         if seen is None:
-            draws = drawn.draws(known, _DRAWS)
+            draws = joint_draws.of_belief(known, _DRAWS)
         else:
-            draws = seen(drawn.draws(known, drawn.FOR_CHOICES))
+            draws = seen(joint_draws.of_belief(known, joint_draws.FOR_CHOICES))
             known = known_by_draws(draws)
         return np.asarray(asked.loss(draws, asked.choice(known)).mean(axis=0) @ weights)
 

@@ -15,13 +15,13 @@ from argbest.answers.left_out import Relations, by_blocks, exact_at, left_out, r
 from argbest.checks import one_of
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
-from argbest.core.common_noise import blocks, counted, likeness
+from argbest.core.common_noise import blocks, likeness
 from argbest.core.noise import plausible_noise, relative_noise
 from argbest.core.questions.contexts import of_table
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
-from argbest.models.base import Model, is_told_noise, learns_noise_of, troubles
+from argbest.models.base import Model, is_told_noise, learns_noise_of, noise_correlation, troubles
 from argbest.problems.base import Problem
 from argbest.texts import Sentences
 
@@ -64,7 +64,7 @@ class ModelCheck(Sentences):
     steps: pd.DataFrame = field(default_factory=pd.DataFrame)  # a row per jump: alternative, column, z, ...
     rewards: shape.Shape = field(default_factory=shape.Shape)  # single rewards beside normal ones
     scarce: BoolArray = field(default_factory=lambda: np.zeros(0, bool))  # [context]: see `shape.scarce`
-    doubted: BoolArray = field(default_factory=lambda: np.zeros(0, bool))  # [context]: what is objected to
+    doubted: BoolArray = field(default_factory=lambda: np.zeros(0, bool))  # [context]: see `_doubted`
     objections: tuple[str, ...] = ()  # what is affected, the most important first
     remarks: tuple[str, ...] = ()  # how many pairs were checked, and how hyper-parameters were found
     fitted: bool = True  # False where there are too few values for the model: then only rewards are looked at
@@ -83,8 +83,13 @@ class ModelCheck(Sentences):
     @property
     def everywhere(self) -> bool:
         """Whether something is objected to that concerns all contexts."""
-        tests = self.p_value, self.alike_p_value, self.noise_p_value, self.rewards.tails_p_value
-        unlikely = any(p < FALSE_ALARM for p in tests) or bool(self.rewards.tied)
+        return self.predicts_badly or self.rewards.tails_p_value < FALSE_ALARM or bool(self.rewards.tied)
+
+    @property
+    def predicts_badly(self) -> bool:
+        """Whether means or noise levels are objected to in all contexts."""
+        tests = self.p_value, self.alike_p_value, self.noise_p_value
+        unlikely = any(p < FALSE_ALARM for p in tests)
         return unlikely or bool(self.alternatives["off"].any()) or len(self.steps) > 0
 
     @property
@@ -127,6 +132,7 @@ def of_sums(view: "View") -> tuple[ModelCheck, ...]:
 
 
 def _of_sum(view: "View", place: int) -> ModelCheck:
+    """Return the check of one sum of responses; of single rewards alone where none can be fitted yet."""
     own = view.sums[place]
     rewards = own.replicates()
     try:
@@ -225,8 +231,12 @@ def check(
 
 
 def _doubted(check: ModelCheck, flagged: IntArray) -> BoolArray:
-    """Return which contexts are affected, given those of the flagged pairs."""
-    found = check.scarce | check.contexts["off"].to_numpy(bool) | check.everywhere
+    """Return the contexts whose means or noise levels are objected to, given those of the flagged pairs.
+
+    Heavy tails and ties of single rewards are not among these objections: how much they matter depends on
+    the replications behind a choice (`argbest.answers.doubts`).
+    """
+    found = check.scarce | check.contexts["off"].to_numpy(bool) | check.predicts_badly
     found[flagged] = True
     return np.asarray(found)
 
@@ -306,13 +316,14 @@ class _Predicted(NamedTuple):
 def _predicted(
     model: Model[Any], setting: Setting, tally: Tally, params: Any, wanted: BoolArray
 ) -> _Predicted:
+    """Return the pairs ``wanted`` as all others predict them, with shared noise if the model knows of any."""
     plain = tally.statistics_alone
     belief = exact_at(model.posterior(plain, setting, params), np.nonzero(wanted)[0])  # once for all pairs
     relates = belief.own_cov is None
-    shared = getattr(params, "correlation", None) if tally.common is not None else None
+    shared = noise_correlation(params) if tally.common is not None else None
     if shared is not None and np.any(shared):
         belief = exact_at(model.posterior(tally, setting, params), np.nonzero(wanted)[0])
-        _, shared = counted(shared[..., : tally.shape[1]], getattr(params, "uneven", None))
+        shared = shared[..., : tally.shape[1]]
         found = blocks(tally, belief.noise, shared)
         off, var, observed, related = by_blocks(belief, tally, found, wanted, of_table(setting.question))
         any_shared = bool(np.any(shared))

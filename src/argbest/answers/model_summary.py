@@ -149,6 +149,7 @@ def _effects(mean: Array) -> pd.DataFrame:
 
 
 def _parts(found: Findings) -> pd.DataFrame:
+    """Return a row per part of the model, then the curves of alternatives, if any, and the noise."""
     variation = found.variation or {}
     total = sum(variation.values())
     rows: list[tuple[Any, ...]] = [
@@ -183,10 +184,10 @@ def _lengths(
         width, scaled = high - low, given.values[..., j]
         middle, *ends = (float(fold(scaled)) for fold in (np.median, np.min, np.max))
         reach = "short" if middle < _SHORT_LENGTHSCALE else "long" if middle > _LONG_LENGTHSCALE else "medium"
-        apart = float(correlation(middle**-2.0))
+        of_ends = float(correlation(middle**-2.0))
         span = np.nan if name not in bounds or isinstance(values[0], bool) else width
         distances = (width * each for each in (middle, *ends))
-        yield axis.kind, name, ", ".join(users), *distances, span, reach, apart
+        yield axis.kind, name, ", ".join(users), *distances, span, reach, of_ends
 
 
 def _of_effects(effects: pd.DataFrame) -> Iterator[str]:
@@ -194,10 +195,10 @@ def _of_effects(effects: pd.DataFrame) -> Iterator[str]:
     if effects["share"].isna().any():
         return
     total = number(np.sqrt((effects["sd"] ** 2).sum()))
-    there = effects[effects["share"] >= ABSENT]
+    present = effects[effects["share"] >= ABSENT]
     shares = [
         f"{_percent(share)} {_EFFECTS[effect]}"
-        for effect, share in zip(there["effect"], there["share"], strict=True)
+        for effect, share in zip(present["effect"], present["share"], strict=True)
     ]
     spread = f"The mean rewards of the pairs have standard deviation {total}"
     yield f"{spread}; of their variance {_listed(shares)}."
@@ -210,15 +211,15 @@ def _of_parts(parts: pd.DataFrame) -> Iterator[str]:
     rows = parts[parts["share"].notna()]
     if rows.empty:
         return
-    there = rows[rows["share"] >= ABSENT].sort_values("share", ascending=False, kind="stable")
+    present = rows[rows["share"] >= ABSENT].sort_values("share", ascending=False, kind="stable")
     shares = [
         f"{_percent(share)} {part} ({_MEANING[part]})"
-        for part, share in zip(there["part"], there["share"], strict=True)
+        for part, share in zip(present["part"], present["share"], strict=True)
     ]
     yield f"By part of the model: {_listed(shares)}."
-    gone = [part for part in rows["part"] if part not in set(there["part"])]
-    if gone:
-        yield f"Absent: {_listed(gone)}."
+    absent = [part for part in rows["part"] if part not in set(present["part"])]
+    if absent:
+        yield f"Absent: {_listed(absent)}."
 
 
 def _of_lengths(lengths: pd.DataFrame) -> Iterator[str]:
@@ -248,6 +249,7 @@ def _remark(row: Any, many: bool) -> str:
 
 
 def _of_noise(parts: pd.DataFrame) -> str:
+    """Return how large the noise of one replication is."""
     noise = parts[parts["part"] == "noise"].iloc[0]
     spread = f", pairs from {_range(noise)}" if noise["low"] < noise["high"] else ""
     return f"The noise of one replication has standard deviation {number(noise['sd'])}{spread}."
@@ -304,6 +306,7 @@ def _of_common_noise(view: "View") -> Iterator[str]:
 
 
 def _of_shared(view: "View", belief: Belief) -> str:
+    """Return how much noise is common to all alternatives; where it is treated as own, why."""
     shocks = shocks_of(belief)
     if shocks is not None:
         share = 100 * shocks.correlation

@@ -123,11 +123,11 @@ def _sequential(rows: list[Array]) -> Array:
 def _innovations(rows: list[Array]) -> Iterator[Array]:
     """Yield t and its degrees of freedom, pair by pair, where the replications before differ."""
     for row in rows:
-        apart = row - row[0]
-        largest = np.abs(apart).max()
+        deviation = row - row[0]
+        largest = np.abs(deviation).max()
         if len(row) < 3 or largest <= _ROUNDING * np.abs(row).max():
             continue
-        y, n = apart / largest, np.arange(1, len(row))
+        y, n = deviation / largest, np.arange(1, len(row))
         new = (y[1:] - np.cumsum(y)[:-1] / n) * np.sqrt(n / (n + 1))
         before = np.cumsum(new**2)[:-1]
         known = before > _ROUNDING
@@ -141,8 +141,8 @@ def _takes_two_values(rows: list[Array]) -> bool:
     top = np.argsort(counts)[-2:]
     if len(top) < 2 or counts.sum() < _FEWEST_REPLICATIONS or counts[top].sum() < _TWO_VALUES * counts.sum():
         return False
-    apart = np.ptp(values[top]) > _ROUNDING * np.abs(values[top]).max()
-    return bool(apart) and any(np.isin(values[top], row).all() for row in rows)
+    differ = np.ptp(values[top]) > _ROUNDING * np.abs(values[top]).max()
+    return bool(differ) and any(np.isin(values[top], row).all() for row in rows)
 
 
 def _standardised(rows: list[Array]) -> tuple[Array, Array, Array]:
@@ -151,11 +151,11 @@ def _standardised(rows: list[Array]) -> tuple[Array, Array, Array]:
     if not values.size:
         return np.empty(0), np.empty(0), np.empty(0)
     starts = np.cumsum(sizes) - sizes
-    apart = values - np.repeat(np.add.reduceat(values / np.repeat(sizes, sizes), starts), sizes)
-    largest = np.maximum.reduceat(np.abs(apart), starts)
+    deviation = values - np.repeat(np.add.reduceat(values / np.repeat(sizes, sizes), starts), sizes)
+    largest = np.maximum.reduceat(np.abs(deviation), starts)
     varies = largest > _ROUNDING * np.maximum.reduceat(np.abs(values), starts)
-    apart /= np.repeat(np.where(varies, largest, np.inf), sizes)  # so that no power overflows
-    second, third, fourth = (np.add.reduceat(apart**power, starts)[varies] for power in (2, 3, 4))
+    deviation /= np.repeat(np.where(varies, largest, np.inf), sizes)  # so that no power overflows
+    second, third, fourth = (np.add.reduceat(deviation**power, starts)[varies] for power in (2, 3, 4))
     n = sizes[varies].astype(float)
     return n, np.sqrt(n) * third / second**1.5, n * fourth / second**2
 

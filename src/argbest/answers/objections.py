@@ -23,7 +23,6 @@ _MOST_NAMED = 3  # entries of a list; of longer lists the number is given
 def of_check(check: "ModelCheck", problem: Problem, model: Model[Any]) -> Iterator[str]:
     """Yield what is affected; nothing where the model fits."""
     axes = (problem.alternatives, check.alternatives), (problem.contexts, check.contexts)
-    yield from of_rewards(check, problem)
     yield from _of_noise(check, axes, model)
     yield from _of_likeness(check)
     yield from _of_steps(check)
@@ -34,6 +33,7 @@ def of_check(check: "ModelCheck", problem: Problem, model: Model[Any]) -> Iterat
             f"Z-scores are too large as a whole (p = {check.p_value:.1g}): rewards change less smoothly, or "
             "vary more, than the model takes them to."
         )
+    yield from of_rewards(check, problem)
 
 
 def of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
@@ -47,7 +47,8 @@ def of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
         yield (
             "Single rewards are farther from the others of their pair than normal ones would be "
             f"(p = {check.rewards.tails_p_value:.1g}): they have heavy tails, are skewed, or show rare "
-            "events. Claims may be too high. Let each replication be the mean of a batch of runs."
+            "events. Claims may be too high where replications are few: choices are called sure only where "
+            "there are enough for that. Let each replication be the mean of a batch of runs."
         )
     if few := np.flatnonzero(check.scarce).tolist():
         yield (
@@ -57,12 +58,13 @@ def of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
 
 
 def _of_noise(check: "ModelCheck", axes: _Axes, model: Model[Any]) -> Iterator[str]:
+    """Yield whether noise levels differ that the model takes for one."""
     if not check.noise_p_value < FALSE_ALARM:
         return
     which = ""
     for axis, frame in axes:
-        apart = frame.loc[frame["unequal"], "noise"]
-        for word, some in (("Noisier", apart[apart > 1]), ("Quieter", apart[apart < 1])):
+        unequal = frame.loc[frame["unequal"], "noise"]
+        for word, some in (("Noisier", unequal[unequal > 1]), ("Quieter", unequal[unequal < 1])):
             if len(some):
                 order = some.sort_values(ascending=word == "Quieter").index.tolist()
                 first = "the first " if len(some) > 1 else ""
@@ -83,6 +85,7 @@ def _of_noise(check: "ModelCheck", axes: _Axes, model: Model[Any]) -> Iterator[s
 
 
 def _of_likeness(check: "ModelCheck") -> Iterator[str]:
+    """Yield whether alternatives deviate alike that the model takes for unrelated."""
     if check.alike_p_value < FALSE_ALARM:
         yield (
             "Different alternatives deviate in the same way in the same contexts "
@@ -92,18 +95,20 @@ def _of_likeness(check: "ModelCheck") -> Iterator[str]:
 
 
 def _of_steps(check: "ModelCheck") -> Iterator[str]:
+    """Yield the largest jumps of mean rewards along the contexts."""
     for row in check.steps.head(_MOST_NAMED).to_dict("records"):
-        who = "all alternatives" if row["alternative"] is None else f"alternative {row['alternative']!r}"
+        which = "all alternatives" if row["alternative"] is None else f"alternative {row['alternative']!r}"
         up = "up" if row["z"] > 0 else "down"
         yield (
-            f"Rewards of {who} jump {up} between {row['column']} = {row['below']:.6g} and {row['above']:.6g} "
-            f"(z = {row['z']:+.1f}), and the model smooths it."
+            f"Rewards of {which} jump {up} between {row['column']} = {row['below']:.6g} and "
+            f"{row['above']:.6g} (z = {row['z']:+.1f}), and the model smooths it."
         )
     if len(check.steps) > _MOST_NAMED:
         yield f"{len(check.steps) - _MOST_NAMED} more alternatives jump."
 
 
 def _of_regions(axes: _Axes) -> Iterator[str]:
+    """Yield the alternatives, and the contexts, that are off as a whole."""
     for axis, frame in axes:
         off = frame[frame["off"]].sort_values("p_value", kind="stable")
         if len(off):
@@ -116,6 +121,7 @@ def _of_regions(axes: _Axes) -> Iterator[str]:
 
 
 def _of_pairs(check: "ModelCheck", problem: Problem) -> Iterator[str]:
+    """Yield the pairs that are farthest from what the others predict."""
     flagged = check.pairs[check.pairs["flagged"]]
     order = flagged["z"].abs().sort_values(ascending=False).index
     some = flagged.loc[order[:_MOST_NAMED]]

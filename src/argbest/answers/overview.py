@@ -132,6 +132,7 @@ def failures(view: "View") -> dict[str, Any]:
 
 
 def _certainty(view: "View") -> dict[str, Any]:
+    """Return the figures of the certificate, and how many contexts are in which state."""
     certificate, delta = view.certificate(), view.indifference()
     return {
         **{name: float(getattr(certificate, name)) for name in ("pcs_e", "pcs_m", "p_all", "eoc")},
@@ -244,6 +245,7 @@ def _pairs(trials: Trials, records: Records) -> list[tuple[int, int]]:
 
 
 def _row(replications: int, certificate: Certificate) -> dict[str, float]:
+    """Return the row of `history` for a certificate."""
     loss, weights = certificate.drawn_losses, certificate.counted
     tails = [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2]
     right = np.quantile(certificate.right_in_draws @ weights, tails, method="inverted_cdf")

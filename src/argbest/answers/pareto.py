@@ -105,6 +105,7 @@ def of_study(view: "View", asked: Pareto) -> ParetoAnswer:
 
 
 def _answered(view: "View", asked: Pareto, goals: tuple[Goal, ...]) -> ParetoAnswer:
+    """Return the answer for these goals, the first of which is the goal of the joint draws."""
     problem, labels = view.problem, view.problem.alternatives.labels
     # Joint draws of several goals, larger being better, are those of one goal and of the slacks of limits
     # that have a bound of 0.
@@ -177,7 +178,7 @@ def _table(
             frame[f"{end}.{_what(goal)}"] = values_of_end
     frame[COLUMN] = likely[k, c]
     if view.ruled_out is not None:
-        out = view.ruled_out[k, c]
-        frame.loc[out, frame.columns[-1 - 3 * len(goals) :]] = np.nan
-    there = ~retired_pairs(problem)[k, c]
-    return frame if there.all() else frame[there].reset_index(drop=True)
+        ruled_out = view.ruled_out[k, c]
+        frame.loc[ruled_out, frame.columns[-1 - 3 * len(goals) :]] = np.nan
+    active = ~retired_pairs(problem)[k, c]
+    return frame if active.all() else frame[active].reset_index(drop=True)

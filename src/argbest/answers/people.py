@@ -146,6 +146,7 @@ def groups(view: "View", by: str | Sequence[str] | None = None, n: object = N_GR
 
 
 def _columns(axis: Axis, by: str | Sequence[str] | None) -> list[str]:
+    """Return the columns to group by, all that contexts have if none are named."""
     asked = list(axis.coordinates) if by is None else [by] if isinstance(by, str) else list(by)
     for name in asked:
         if name not in axis.coordinates:

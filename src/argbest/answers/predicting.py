@@ -144,10 +144,10 @@ def certificate_at(view: View, rows: Axis, *, integrate: bool = True) -> Certifi
     With limits they follow from joint draws at every row by itself, in which errors of different responses
     are taken for independent. At contexts of the study they are the study's own.
     """
-    out, points = ruled_out_at(view, rows), view.inference.integrated_sums if integrate else None
-    mixture = None if points is None else models.together_at(points, _separation(view, rows), out)
-    belief = averaged(among_the_rest(outcomes_at(view, rows), out), mixture)
-    answered = None if out is None else np.any(~out, axis=-2)
+    ruled_out, points = ruled_out_at(view, rows), view.inference.integrated_sums if integrate else None
+    mixture = None if points is None else models.together_at(points, _separation(view, rows), ruled_out)
+    belief = averaged(among_the_rest(outcomes_at(view, rows), ruled_out), mixture)
+    answered = None if ruled_out is None else np.any(~ruled_out, axis=-2)
     study = view.certificate(integrate=integrate)
     question, normals = of_table(view.question), np.empty((0, *belief.mean.shape))
     if offers(question, HasLimits):
@@ -272,11 +272,11 @@ def ruled_out_at(view: View, rows: Axis) -> BoolArray | None:
 
     At a context of the study those ruled out there, at any other those `ruled_out_at_new_contexts`.
     """
-    out = view.ruled_out
-    if out is None:
+    in_study = view.ruled_out
+    if in_study is None:
         return None
     context = _own_context(view, rows)
-    at_rows = np.where(context[:, None] >= 0, out.T[context], ruled_out_at_new_contexts(view))
+    at_rows = np.where(context[:, None] >= 0, in_study.T[context], ruled_out_at_new_contexts(view))
     return np.asarray(at_rows[..., None])
 
 
@@ -307,12 +307,12 @@ def prediction_kit(view: View) -> Plain:
     on_grid = set(grid)
     points = [row for row in own if row not in on_grid]
     new = [row for row in grid if row not in own]
-    there = [_at_own_contexts(view)]
+    answers = [_at_own_contexts(view)]
     if new:
         rows = axis.rows([_context(axis, row) for row in new])
-        there += [_at_new_contexts(view, some) for some in rows.blocks(_at_a_time(view))]
+        answers += [_at_new_contexts(view, some) for some in rows.blocks(_at_a_time(view))]
     place = own | {row: len(axis) + i for i, row in enumerate(new)}
-    return _kit(view, stops, points, there, [place[row] for row in grid + points])
+    return _kit(view, stops, points, answers, [place[row] for row in grid + points])
 
 
 def kit_of_some(view: View, alternatives: IntArray, contexts: IntArray) -> Plain:
@@ -486,6 +486,7 @@ def parameters(view: View) -> Plain | None:
 
 
 def _coordinates(view: View) -> list[Plain]:
+    """Return the description of every coordinate of the contexts for `prediction_kit`."""
     described = []
     for name, held in view.problem.contexts.coordinates.items():
         column: Plain = {"name": name, "kind": "category", "values": list(held)}

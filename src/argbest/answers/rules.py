@@ -46,6 +46,7 @@ class ChosenRule(Sentences):
         return self.alternatives.item(self.tree.choose(row))
 
     def _row(self, context: object) -> Mapping[str, Any]:
+        """Return a context by its columns, whether it is given as a dict or by its label."""
         if isinstance(context, Mapping):
             return context
         if len(self.contexts.coordinates) == 1:
@@ -54,6 +55,7 @@ class ChosenRule(Sentences):
         return item if isinstance(item, Mapping) else {}
 
     def _word(self, name: str) -> str:
+        """Return what users call a column; contexts that are bare values have one, with a name of its own."""
         return name if self.contexts.columns else self.contexts.word or name
 
     @cached_property
@@ -128,6 +130,7 @@ def _is_number(value: object) -> bool:
 
 
 def _conditions(tree: Tree) -> Iterator[Condition]:
+    """Yield the conditions of a tree in the order in which they are asked."""
     if isinstance(tree, Split):
         yield tree.condition
         yield from _conditions(tree.yes)
@@ -135,6 +138,7 @@ def _conditions(tree: Tree) -> Iterator[Condition]:
 
 
 def _paths(tree: Tree) -> Iterator[tuple[tuple[tuple[Condition, bool], ...], Leaf]]:
+    """Yield every end of a tree with the conditions, each held or not, that lead to it."""
     if isinstance(tree, Leaf):
         yield (), tree
         return
@@ -209,6 +213,7 @@ def _arguments(columns: list[str]) -> dict[str, str]:
 
 
 def _body(tree: Tree, arguments: Mapping[str, str], alternatives: Axis, level: int) -> list[str]:
+    """Return the lines of a Python function that follow a tree."""
     indent = "    " * level
     if isinstance(tree, Leaf):
         return [f"{indent}return {alternatives.item(tree.alternative)!r}"]

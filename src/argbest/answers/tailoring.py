@@ -69,6 +69,7 @@ def value_of_draws(rewards: Array, weights: Array) -> Array:
 
 
 def _tailoring(view: "View") -> Tailoring:
+    """Return what `of_study` does, from the draws of a certificate."""
     overall = view.problem.put("overall", view.inference.answered)
     weights = overall.contexts.shares  # type: ignore[attr-defined]
     certificate = view.inference.certificate_of(view.problem.limiting(overall), 0.0)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from argbest.array.folder import FINISHED, Delivery, Folder, Given, Recipe, say
+from argbest.core.abilities import offers
 from argbest.errors import InputError, StorageError
 from argbest.simulators import simulator_from
-from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds, reason
+from argbest.simulators.calling import KeepsTime, Outcome, evaluate, for_shared_seeds, reason
 from argbest.simulators.pool import SimulationPool
 from argbest.simulators.process import postponed
-from argbest.simulators.program import Program
 from argbest.storage.base import Worker
 from argbest.study.executors import CallersThread
 from argbest.study.workers import Patience, Presence, kept_beside
@@ -239,9 +239,7 @@ class _Simulation:
         self._simulate = for_shared_seeds(simulate) if recipe.shared_seeds else simulate
         limit = None if recipe.timeout is None else recipe.timeout * batch
         # A Python function gets a process of its own: it may crash or block, and this task lives on.
-        self._executor = (
-            CallersThread() if isinstance(simulate, Program) else SimulationPool(1, timeout=limit)
-        )
+        self._executor = CallersThread() if offers(simulate, KeepsTime) else SimulationPool(1, timeout=limit)
         self._stack.enter_context(self._executor)
         self._recipe = (recipe, batch)
 

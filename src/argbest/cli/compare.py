@@ -107,8 +107,9 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 )
 @click.option(
     "--common-random-numbers/--independent",
-    default=True,
-    help="Give all alternatives of a context the same random numbers, replication by replication.",
+    default=None,
+    help="Give all alternatives of a context the same random numbers, replication by replication; by default "
+    "where there are no limits.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder that keeps runs, tables and curves.")
 @click.option(

@@ -34,7 +34,7 @@ FORMATS = (".csv", ".parquet", ".json")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def status(storage: str, name: str, watch: bool, every: float, forecast: bool, as_json: bool) -> None:
     """Show the state of the study in STORAGE: progress, certainty, model, workers, failures."""
-    from argbest.answers.forecasting import foreseen
+    from argbest.answers.forecasting import quick_forecast
     from argbest.answers.overview import overview
     from argbest.core.states import LEVEL
     from argbest.files import unheard
@@ -44,7 +44,9 @@ def status(storage: str, name: str, watch: bool, every: float, forecast: bool, a
         now = overview(study.refresh())
         if not watch:  # it takes a second or two, or is left out
             ahead = (
-                study.forecast(LEVEL) if forecast and study.n_replications else foreseen(study.view(), LEVEL)
+                study.forecast(LEVEL)
+                if forecast and study.n_replications
+                else quick_forecast(study.view(), LEVEL)
             )
             now["forecast"] = None if ahead is None else ahead.plain()
         if watch and not as_json:
@@ -168,7 +170,7 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     one with --renew. An event that another program has changed since is shown, too. The exit code is 1 if
     something is wrong.
     """
-    from argbest.storage.opening import defined, open_storage, shown
+    from argbest.storage.opening import defined, hiding_secrets, open_storage
     from argbest.study import checking
 
     need_file(storage)
@@ -177,7 +179,9 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     found = checking.check(place, defined(place, name, storage))
     if renew and not found.wrong:
         checking.forget(place)
-    show_json({**asdict(found), "sound": found.sound}) if as_json else say(f"{shown(storage)}: {found}")
+    show_json({**asdict(found), "sound": found.sound}) if as_json else say(
+        f"{hiding_secrets(storage)}: {found}"
+    )
     if found.changed and not found.wrong:
         refused = "Restore a backup. To accept the events as they are now: add --renew."
         say("The events count as they are now." if renew else refused)
@@ -236,9 +240,9 @@ def _plain(value: Any) -> Any:
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 def report(storage: str, name: str, out: Path, show: bool) -> None:
     """Write the study in STORAGE as one self-contained HTML page."""
-    from argbest.storage.opening import shown
+    from argbest.storage.opening import hiding_secrets
 
-    path = load(storage, name).report(out, command=shlex.join(["argbest", "report", shown(storage)]))
+    path = load(storage, name).report(out, command=shlex.join(["argbest", "report", hiding_secrets(storage)]))
     echo(f"written: {path}")
     if show:
         webbrowser.open(path.resolve().as_uri())

@@ -200,13 +200,13 @@ def _described(file: Path, storage: str | None, prior_runs: Path | None = None) 
 
 
 def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
-    from argbest.storage.opening import shown
+    from argbest.storage.opening import hiding_secrets
     from argbest.study.run_options import GuaranteedPCS
 
     problem, before = study.problem, study.n_replications
     echo(
         f"{problem.name}: {problem.in_use[0]} alternatives x {problem.in_use[1]} contexts, "
-        f"kept in {shown(where)}"
+        f"kept in {hiding_secrets(where)}"
     )
     try:
         _run_study(study, options, quiet=quiet)

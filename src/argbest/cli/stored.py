@@ -81,10 +81,10 @@ def _need_the_same(stored: "Study", described: "Study", file: Path) -> None:
 
 def resume_command(storage: str, name: str, python: str | None = None) -> str:
     """Return the command that goes on with a study."""
-    from argbest.storage.opening import shown
+    from argbest.storage.opening import hiding_secrets
 
     options = ([] if name == "study" else ["--name", name]) + ([] if python is None else ["--python", python])
-    return shlex.join(["argbest", "resume", shown(storage), *options])
+    return shlex.join(["argbest", "resume", hiding_secrets(storage), *options])
 
 
 def show_answer(study: "Study") -> None:

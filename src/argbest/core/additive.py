@@ -275,9 +275,9 @@ def _call(
     else:
         values = common.mean, np.zeros(tally.shape), noise, *common[1:]
     code = kernel_code(inputs.kernel), int(where is None), inputs.n_sources
-    how = rules, *code, steps, starts, hessian, addresses
+    options = rules, *code, steps, starts, hessian, addresses
     with np.errstate(all="ignore"):
-        return _Outputs(*search(*place, count, *values, *how))
+        return _Outputs(*search(*place, count, *values, *options))
 
 
 def _blank(theta: Array) -> Array:
@@ -325,9 +325,9 @@ def _objective() -> Any:
 @functools.cache
 def _search() -> Callable[..., Any]:
     seen = f"{_TABLE}, {_ROW}, {_CUBE}{4 * f', {_TABLE}'}, {_ROW}, {_TABLE}, {_ROW}"
-    how = f"{_TABLE}, int64, int64, int64, int64, {_TABLE}, {_TABLE}, int64[:]"
+    options = f"{_TABLE}, int64, int64, int64, int64, {_TABLE}, {_TABLE}, int64[:]"
     filled = f"{_ROW}, {_ROW}, {_ROW}, int64[:], {_ROW}, {_ROW}, {_TABLE}"
     layout = "(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),(t),(m,w),(m),(p,q),(),(),(),(),(s,p),(p,p),(f)"
     return compile_ufunc(
-        _search_body, f"void({seen}, {how}, {filled})", f"{layout}->(p),(),(),(),(),(p),(p,p)"
+        _search_body, f"void({seen}, {options}, {filled})", f"{layout}->(p),(),(),(),(),(p),(p,p)"
     )

@@ -156,13 +156,15 @@ class AdditiveBelief(CorrelatedAlternatives):
                 out -= np.swapaxes(rows, -1, -2) @ rows
             return out
         if not lead:
-            return np.stack([self._within(np.arange(k), here) for here in range(c)])
+            return np.stack([self._within(np.arange(k), context) for context in range(c)])
         out = np.empty((*lead, c, k, k))
-        for here in range(c):
+        for context in range(c):
             every = np.broadcast_to(np.arange(k), (*lead, k))
-            taken = self.rows[..., here]
-            out[..., here, :, :] = rows_of(self.foundation, every, np.full_like(every, here))[..., here]
-            out[..., here, :, :] -= np.swapaxes(taken, -1, -2) @ taken
+            taken = self.rows[..., context]
+            out[..., context, :, :] = rows_of(self.foundation, every, np.full_like(every, context))[
+                ..., context
+            ]
+            out[..., context, :, :] -= np.swapaxes(taken, -1, -2) @ taken
         return out
 
     @cached_property
@@ -219,7 +221,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         noise = at(self.noise, decision) / np.maximum(n, 1)
         cells = decision.alternative[..., None], decision.context, np.ones((*np.shape(weight), 1))
         return self._learned(
-            self.cov_with(decision), weight, surprise, later=self._with(Observation(*cells, noise))
+            self.cov_with(decision), weight, surprise, later=self._later_and(Observation(*cells, noise))
         )
 
     def update_common(
@@ -240,16 +242,17 @@ class AdditiveBelief(CorrelatedAlternatives):
         weight = weight_of(np.asarray(told, float), spread, seen.noise)
         expected = (seen.weight * self.mean[where]).sum(axis=-1) + seen.shown
         value = expected if value is None else np.asarray(value, float)
-        later = self.shocks.taken(decision, number, value, told)
+        later = self.shocks.add(decision, number, value, told)
         mean = Observation(
             seen.alternative,
             decision.context,
             seen.weight,
             seen.noise / np.maximum(np.asarray(told, float), 1.0),
         )
-        return self._learned(column, weight, value - expected, shocks=later, later=self._with(mean))
+        return self._learned(column, weight, value - expected, shocks=later, later=self._later_and(mean))
 
-    def _with(self, observation: Observation) -> tuple[Observation, ...] | None:
+    def _later_and(self, observation: Observation) -> tuple[Observation, ...] | None:
+        """Return all that was observed later, this included; None where that is not known."""
         return None if self.later is None else (*self.later, observation)
 
     def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "AdditiveBelief":

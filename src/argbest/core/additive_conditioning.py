@@ -54,7 +54,9 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     }
     if () in each:
         return each[()]
-    return replace(_beside(prior, each), shocks=data.shocks, past=ConditionedOn(prior, data, observed_form))
+    return replace(
+        _side_by_side(prior, each), shocks=data.shocks, past=ConditionedOn(prior, data, observed_form)
+    )
 
 
 def expected(prior: AdditivePrior, data: Data) -> Expected:
@@ -101,7 +103,7 @@ def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveB
         return each[()]
     n_points = cross.trend.shape[-1]
     alone = {(x, *study): one.study((x,)) for x in range(n_points) for study, one in each.items()}
-    return _beside(prior.alone(n_points), alone)
+    return _side_by_side(prior.alone(n_points), alone)
 
 
 def _structured(prior: AdditivePrior, data: Data) -> dict[_Index, bool]:
@@ -113,7 +115,7 @@ def _structured(prior: AdditivePrior, data: Data) -> dict[_Index, bool]:
     }
 
 
-def _beside(prior: AdditivePrior, each: Mapping[_Index, AdditiveBelief]) -> AdditiveBelief:
+def _side_by_side(prior: AdditivePrior, each: Mapping[_Index, AdditiveBelief]) -> AdditiveBelief:
     """Return the belief of several studies from those of each; the rows of some are padded."""
     lead = prior.own.shape
     table = next(iter(each.values())).mean.shape
@@ -163,11 +165,11 @@ def by_features_at(
     """
     solution = _solution(prior, data, most)
     known = solution.features
-    there, own_across = features_elsewhere(prior, cross, known)
+    at_points, own_across = features_elsewhere(prior, cross, known)
     g = known.n_trend
-    points = _Points(there, own_across, known.by_context[:, g:] @ there[:, g:].T)
-    own = prior.variance - np.sum(there[:, :g] ** 2, axis=1)
-    own = own - known.shared[:, None] * np.sum(there[:, g:] ** 2, axis=1)  # [alternative, X]
+    points = _Points(at_points, own_across, known.by_context[:, g:] @ at_points[:, g:].T)
+    own = prior.variance - np.sum(at_points[:, :g] ** 2, axis=1)
+    own = own - known.shared[:, None] * np.sum(at_points[:, g:] ** 2, axis=1)  # [alternative, X]
     left = _unexplained(solution, points)
     for one in solution.solved:
         across = one.root[..., None] * _across(one, points, solution)

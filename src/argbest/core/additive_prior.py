@@ -93,8 +93,8 @@ class AdditivePrior:
         names += [name for name in ("noise_like", "level") if getattr(self, name) is not None]
         return replace(self, **{name: getattr(self, name)[index] for name in names})
 
-    def towards(self, n_contexts: int) -> "AdditivePrior":
-        """Return the prior with the tables of all contexts and the first, [..., context, those]."""
+    def with_first(self, n_contexts: int) -> "AdditivePrior":
+        """Return the prior with tables that relate all contexts to the first ones, [..., context, first]."""
         return replace(
             self,
             trend=self.trend[..., :n_contexts],
@@ -186,14 +186,16 @@ class AdditivePrior:
 
     def _add_noise_like(self, out: Array, alternative: IntArray, context: IntArray, weight: Array) -> None:
         """Add 1{c = c′} Σ_j weight_j v_j(c) v_k(c) to ``out`` [..., m, alternative, context′]."""
-        there = np.take_along_axis(np.asarray(self.noise_like), context[..., None, :], axis=-1)
-        there = np.swapaxes(there, -1, -2)  # [..., m, alternative]
-        there = np.sum(weight * np.take_along_axis(there, alternative, axis=-1), axis=-1)[..., None] * there
+        loadings = np.take_along_axis(np.asarray(self.noise_like), context[..., None, :], axis=-1)
+        loadings = np.swapaxes(loadings, -1, -2)  # [..., m, alternative]
+        loadings = (
+            np.sum(weight * np.take_along_axis(loadings, alternative, axis=-1), axis=-1)[..., None] * loadings
+        )
         if self.same is None:
             where: tuple[Any, ...] = (*leading(context.shape), slice(None), context)
-            out[where] += there
+            out[where] += loadings
         else:
-            out += there[..., None] * self.same[context][..., None, :]
+            out += loadings[..., None] * self.same[context][..., None, :]
 
     def rows_to(self, alternative: IntArray, context: IntArray, to: IntArray) -> Array:
         """Return the covariances of cells [m] of one study with those of some alternatives, [m, to, c]."""
@@ -248,10 +250,10 @@ class AdditivePrior:
     def difference_var(self, reference: IntArray, n_alternatives: int) -> Array:
         """Return the prior Var(f_b(c) − f_k(c)), [..., alternative, context]; the trend takes no part."""
         related = np.swapaxes(self.relation(reference, n_alternatives), -1, -2)
-        apart = 1.0 - related
+        unrelated = 1.0 - related
         same = reference[..., None, :] == np.arange(n_alternatives)[:, None]
         shared, own = (self.offset + self.joint)[..., None, None], self.own[..., None, None]
-        total = 2.0 * (shared * apart + own * ~same)
+        total = 2.0 * (shared * unrelated + own * ~same)
         if self.noise_like is not None:
             of_best = np.take_along_axis(self.noise_like, reference[..., None, :], axis=-2)
             total = total + (of_best - self.noise_like) ** 2

@@ -338,6 +338,11 @@ def next_replications(belief: Belief) -> NextReplications | None:
     return belief.next_replications if offers(belief, SharesNoise) else None
 
 
+def quick_draw(belief: Belief, normals: Array) -> Array:
+    """Return joint draws of all rewards from normals of their shape, by the quickest root that there is."""
+    return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
+
+
 def left_out_share(belief: Belief) -> float:
     """Return the share of what alternatives have in common that was taken for their own, for speed."""
     return belief.left_out_share if offers(belief, Approximates) else 0.0
@@ -424,7 +429,7 @@ class ByBlocks(_IndependentAlternatives):
         row += column * ((float(value) - float(row[c])) * weight)
         own = own - (column * weight)[:, None] * column  # in this order no overflow
         np.maximum(own.diagonal(), 0.0, out=var[k])
-        return UpdatedBlockBelief(mean, var, self.noise, blocks.with_({k: (own, ())}))
+        return UpdatedBlockBelief(mean, var, self.noise, blocks.with_changed({k: (own, ())}))
 
     def absorb(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "BlockBelief":
         """Return what `update` does, written to its own arrays, which are lost then."""
@@ -472,7 +477,7 @@ class ByBlocks(_IndependentAlternatives):
         mean, var, noise = self.mean.copy(), self.var.copy(), self.noise.copy()
         mean[alternatives], var[alternatives], noise[alternatives] = fresh.mean, fresh.var, fresh.noise
         own = ((block, ()) for block in fresh.cov)
-        blocks = self._divided.with_(dict(zip(alternatives.tolist(), own, strict=True)))
+        blocks = self._divided.with_changed(dict(zip(alternatives.tolist(), own, strict=True)))
         return UpdatedBlockBelief(mean, var, noise, blocks)
 
     def _block(self, decision: Decision) -> tuple[IntArray, ...]:

@@ -52,7 +52,7 @@ def without_events(tally: Tally) -> BoolArray:
 class SeedsMet(NamedTuple):
     """What the different seeds of studies [...] tell, where alternatives share them."""
 
-    crowd: Array  # [..., 1, context]: values per seed
+    values_per_seed: Array  # [..., 1, context]
     events: Array  # [...]: shared seeds that have shown an event, at most their degrees of freedom
 
 
@@ -67,10 +67,10 @@ def different_seeds(tally: Tally) -> SeedsMet | None:
     if tally.common is None:
         return None
     lead = tally.shape[:-2]
-    crowd, events = np.ones((*lead, 1, tally.shape[-1])), np.zeros(lead)
+    per_seed, events = np.ones((*lead, 1, tally.shape[-1])), np.zeros(lead)
     for study in np.ndindex(lead):
-        crowd[study], events[study] = _seeds_of_study(tally[study])
-    return SeedsMet(crowd, events)
+        per_seed[study], events[study] = _seeds_of_study(tally[study])
+    return SeedsMet(per_seed, events)
 
 
 def _seeds_of_study(tally: Tally) -> tuple[Array, float]:
@@ -135,7 +135,7 @@ def _rates(tally: Tally, expected: Expected | None) -> tuple[Array, Array]:
         rate = np.clip(side * expected.mean, 0.0, 1.0)
         return np.asarray((rate * worth + _HALF) / (worth + 1.0)), worth + 1.0
     axes = (-2, -1)
-    crowd = np.ones(1) if seeds is None else seeds.crowd
+    crowd = np.ones(1) if seeds is None else seeds.values_per_seed
     among, told = ones / crowd, n / crowd
     whole = (among.sum(axis=axes, keepdims=True) + _HALF) / (told.sum(axis=axes, keepdims=True) + 1.0)
     of_context, of_alternative = (among, told), (ones, n)

@@ -61,7 +61,7 @@ class Blocks(NamedTuple):
             own = own - (column * weight)[:, None] * column
         return own
 
-    def with_(self, changed: Mapping[int, Changed]) -> "Blocks":
+    def with_changed(self, changed: Mapping[int, Changed]) -> "Blocks":
         """Return the blocks with some more changed."""
         return Blocks(self.table, {**self.changed, **changed}, self.roots.without(changed))
 

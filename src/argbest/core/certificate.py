@@ -12,9 +12,9 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import (
     Belief,
     CountsOnPoints,
-    DrawsQuickly,
     DrawsWholeTables,
     of_selected,
+    quick_draw,
     shocks_of,
     with_mean,
 )
@@ -94,11 +94,11 @@ class Mixture:
     def draw(self, normals: Array) -> Array:
         """Return joint draws of all rewards [s, alternative, context], as many from every belief.
 
-        Of the normals, those that would be too many for some beliefs are left.
+        Normals that cannot be divided evenly among the beliefs are not used.
         """
-        return self.drawn(lambda: [normals], lambda draws: draws)
+        return self.of_draws(lambda: [normals], lambda draws: draws)
 
-    def drawn(self, blocks: Callable[[], Iterable[Array]], say: Callable[[Array], Array]) -> Array:
+    def of_draws(self, blocks: Callable[[], Iterable[Array]], say: Callable[[Array], Array]) -> Array:
         """Return what ``say`` makes of joint draws, [s, ...], of which only a block is held at a time.
 
         ``blocks`` gives the normals, the same ones for every portion of the beliefs.
@@ -111,13 +111,13 @@ class Mixture:
                 own = normals[: each * self.n_points].reshape(each, self.n_points, *shape)
                 if each or not said:
                     point = 1 + self.axis
-                    draws = _drawn(belief, np.moveaxis(own[:, some], 1, point))
+                    draws = quick_draw(belief, np.moveaxis(own[:, some], 1, point))
                     said.append(say(np.moveaxis(draws, point, 1)))
             parts.append(np.concatenate(said))
         whole = np.concatenate(parts, axis=1)
         return whole.reshape(-1, *whole.shape[2:])
 
-    def drawn_tables(self, n: int, numbers: np.random.Generator, say: Callable[[Array], Array]) -> Array:
+    def of_whole_tables(self, n: int, numbers: np.random.Generator, say: Callable[[Array], Array]) -> Array:
         """Return what ``say`` makes of about n joint draws of whole tables, as many of every belief."""
         each = max(1, n // self.n_points)
         parts = [say(_whole_tables(belief, each, numbers)) for _, belief in self._portions()]
@@ -125,6 +125,7 @@ class Mixture:
         return whole.reshape(-1, *whole.shape[2:])
 
     def _average(self, say: Callable[[Belief], Array]) -> Array:
+        """Return the average over all beliefs of what ``say`` says of them."""
         total = sum(say(belief).sum(axis=self.axis) for _, belief in self._portions())
         return np.asarray(total / self.n_points)
 
@@ -148,15 +149,11 @@ class Mixture:
         return self._conditioned(slice(self.n_points))
 
     def _conditioned(self, some: slice) -> Belief:
+        """Return the beliefs of some points, with few Sobol points for each: their average rests on all."""
         belief = self.condition(some)
         if offers(belief, CountsOnPoints):
             return belief.with_draws(_DRAWS[self.n_points < _ENOUGH_POINTS])
         return belief
-
-
-def _drawn(belief: Belief, normals: Array) -> Array:
-    """Return joint draws, by the quickest root: unlike a policy's, no decision need be found again."""
-    return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
 
 
 class DrawnOptions(NamedTuple):
@@ -171,20 +168,20 @@ class DrawnOptions(NamedTuple):
 
 
 class KnowsSome(Certainty, Protocol):
-    """What knows of some contexts, with limits, what is said of them; of others it is as found by draws."""
+    """Probabilities and losses that, with limits, are known in some contexts; in others draws tell them."""
 
     def options(self, found: DrawnOptions) -> DrawnOptions:
-        """Return the options with all that is known of them."""
+        """Return the options as ``found`` by draws, with what is known in their place where it is."""
 
     def within(self, found: Array, choice: IntArray, delta: float) -> Array:
-        """Return P(the choice is within delta of the best), as known."""
+        """Return P(the choice is within delta of the best) as ``found`` by draws, or as known."""
 
 
 def _whole_tables(belief: Belief, n: int, numbers: np.random.Generator) -> Array:
     """Return n joint draws of all rewards of beliefs side by side, each with random numbers of its own."""
     if offers(belief, DrawsWholeTables):
         return belief.draw_tables(n, lambda: numbers)
-    return _drawn(belief, numbers.standard_normal((n, *belief.mean.shape)))
+    return quick_draw(belief, numbers.standard_normal((n, *belief.mean.shape)))
 
 
 _MANY_POINTS = 8  # points: no more need be said of averages over so many
@@ -214,7 +211,7 @@ class Certificate(Sentences):
     delta: float = 0.0  # how far from the best a selection may be and still count as right
     answered: BoolArray | None = None  # where something can be chosen, [..., context]; None: everywhere
     mixture: Mixture | None = None  # beliefs as likely as the data leave them, to average over
-    said: Certainty | None = None  # what probabilities and losses follow from, if neither of these
+    given_certainty: Certainty | None = None  # what probabilities and losses follow from, if neither of these
     question: Question = BEST  # what is to be chosen
     numbers: Callable[[], np.random.Generator] | None = None  # for draws of whole tables, if these are large
     tables: Callable[[], Array] | None = None  # these draws, where several questions share them
@@ -246,22 +243,23 @@ class Certificate(Sentences):
         """What joint draws say of all that can be named, with limits; None without."""
         if self._settled is None:
             return None
-        total = self.of_draws(self._settled.said).sum(axis=0)
+        total = self.of_draws(self._settled.option_sums).sum(axis=0)
         n = total[..., 0, :, :].sum(axis=-2)[..., None, None, :]  # one option is right in every draw
         found = self._drawn(DrawnOptions(*np.moveaxis(total / n, -3, 0)))
-        return self.said.options(found) if self.said is not None and offers(self.said, KnowsSome) else found
+        known = self.given_certainty
+        return known.options(found) if known is not None and offers(known, KnowsSome) else found
 
     def _drawn(self, found: DrawnOptions) -> DrawnOptions:
-        """Return the options; of very large tables those that no draw tells of are no choice.
+        """Return the options; in very large tables those that are not part of the draws cannot be chosen.
 
-        Whether these keep the limits is what their means and variances say.
+        Of these, means and variances say whether they keep the limits.
         """
-        out = not_drawn(self.belief)
-        if out is None:
+        undrawn = not_drawn(self.belief)
+        if undrawn is None:
             return found
         feasible, loss = found.feasible.copy(), found.loss.copy()
-        feasible[:-1][out] = kept_probability(about_limits(self.belief))[out]
-        loss[:-1][out] = np.inf
+        feasible[:-1][undrawn] = kept_probability(about_limits(self.belief))[undrawn]
+        loss[:-1][undrawn] = np.inf
         return found._replace(feasible=feasible, loss=loss)
 
     @cached_property
@@ -287,8 +285,8 @@ class Certificate(Sentences):
     @property
     def certainty(self) -> Certainty:
         """What probabilities and losses follow from."""
-        if self.said is not None:
-            return self.said
+        if self.given_certainty is not None:
+            return self.given_certainty
         return self.belief if self.mixture is None else self.mixture
 
     @property
@@ -367,8 +365,8 @@ class Certificate(Sentences):
                 found = closed.good_probability(self.certainty, self.choice, delta)
             else:
                 found = np.mean(self._right_in_draws(delta), axis=0)
-                if self.said is not None and offers(self.said, KnowsSome):
-                    found = self.said.within(found, self.choice, delta)
+                if self.given_certainty is not None and offers(self.given_certainty, KnowsSome):
+                    found = self.given_certainty.within(found, self.choice, delta)
             self._looked_up[delta] = self._where_answered(found)
         return self._looked_up[delta]
 
@@ -502,10 +500,10 @@ class Certificate(Sentences):
         if self.numbers is not None and whole:
             n = sum(map(len, self._blocks(1)))
             if self.mixture is not None:
-                return self.mixture.drawn_tables(n, self.numbers(), say)
+                return self.mixture.of_whole_tables(n, self.numbers(), say)
             return say(_whole_tables(self.belief, n, self.numbers()))
         if (mixture := self.mixture) is not None:
-            return mixture.drawn(lambda: self._blocks(mixture.n_points), say)
+            return mixture.of_draws(lambda: self._blocks(mixture.n_points), say)
         return np.concatenate([say(self.belief.draw(some)) for some in self._blocks(1)])
 
     @property
@@ -524,6 +522,7 @@ class Certificate(Sentences):
         return 0 if self._needs_no_draws else len(self.drawn_losses)
 
     def _blocks(self, multiple: int) -> Iterable[Array]:
+        """Yield normals, some at a time: a multiple of the number given, or all that were given."""
         return self.source(multiple) if callable(self.source) else [self.source]
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray, fdtr, fdtrc, gammaincinv
 from argbest.core.integration import latin
-from argbest.core.shrinkage import drawn, shrunk
+from argbest.core.shrinkage import draw_variances, shrunk
 from argbest.core.tally import Tally
 
 LARGEST_CORRELATION = 0.999  # of the correlation: differences are never taken as free of noise
@@ -119,35 +119,38 @@ def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
 class Layout(NamedTuple):
     """Analysis of variance of the replications of studies: [..., context] each."""
 
-    apart: Array  # sum of squares that neither alternatives nor replication numbers explain
-    apart_freedom: Array
+    unshared: Array  # sum of squares that neither alternatives nor replication numbers explain
+    unshared_freedom: Array
     common: Array  # what the numbers explain beyond the alternatives
     common_freedom: Array
     together: Array  # the most alternatives that have the same replication
 
     @property
     def ratio(self) -> tuple[Array, Array, Array]:
-        """F, the mean square in common over that apart, with its degrees of freedom, [...]; 1 if unknown."""
-        (apart, n), (common, m) = (
+        """F, the mean square in common over the unshared one, with their degrees of freedom; 1 if unknown."""
+        (unshared, n), (common, m) = (
             (squares.sum(axis=-1), freedom.sum(axis=-1))
-            for squares, freedom in ((self.apart, self.apart_freedom), (self.common, self.common_freedom))
+            for squares, freedom in (
+                (self.unshared, self.unshared_freedom),
+                (self.common, self.common_freedom),
+            )
         )
-        known = (n > 0) & (m > 0) & (apart + common > 0)
+        known = (n > 0) & (m > 0) & (unshared + common > 0)
         n, m = np.where(known, n, 1.0), np.where(known, m, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(known, common * n / (apart * m), 1.0), m, n
+            return np.where(known, common * n / (unshared * m), 1.0), m, n
 
     @property
     def chance(self) -> Array:
         """P(replications of equal number are as unlike each other as these, if they were independent)."""
-        ratio, common, apart = self.ratio
-        return np.asarray(fdtr(common, apart, ratio))
+        ratio, common, unshared = self.ratio
+        return np.asarray(fdtr(common, unshared, ratio))
 
 
 def layout(tally: Tally, noise: Array) -> Layout:
     """Return the two-way analysis z_kr = f_k + b_r + e of every study and context, in units of ``noise``.
 
-    Exact for any presence of replications: ``apart`` is (1 − ρ) χ² of its degrees of freedom, and without
+    Exact for any presence of replications: ``unshared`` is (1 − ρ) χ² of its degrees of freedom, and without
     correlation the two are independent with the same mean square. The first `_ENOUGH_NUMBERS` are enough.
     """
     shape = (*tally.shape[:-2], tally.shape[-1])
@@ -155,10 +158,10 @@ def layout(tally: Tally, noise: Array) -> Layout:
     for groups, present, z in _tables(tally, noise):
         own, shared = present.sum(axis=-1), present.sum(axis=-2)
         z = present * (z - (z.sum(axis=-1) / np.maximum(own, 1.0))[..., None])
-        apart, freedom = _two_way(present, z)
+        unshared, freedom = _two_way(present, z)
         all_freedom = own.sum(axis=-1) - (own > 0).sum(axis=-1)
-        squares = np.maximum(np.sum(z**2, axis=(-2, -1)) - apart, 0.0)
-        found[:, groups] = apart, freedom, squares, all_freedom - freedom, shared.max(axis=-1)
+        squares = np.maximum(np.sum(z**2, axis=(-2, -1)) - unshared, 0.0)
+        found[:, groups] = unshared, freedom, squares, all_freedom - freedom, shared.max(axis=-1)
     return Layout(*found.reshape(5, *shape))
 
 
@@ -214,29 +217,31 @@ def _two_way(present: Array, z: Array) -> tuple[Array, Array]:
     return np.maximum(np.sum(left**2, axis=(-2, -1)) - explained, 0.0), freedom
 
 
-def estimate(tally: Tally, noise: Array, fewer: Array | float = 1.0) -> Array:
+def estimate(tally: Tally, noise: Array, divisor: Array | float = 1.0) -> Array:
     """Return ρ per context, [..., context] from studies [..., alternative, context]; 0 where none is seen.
 
     Above and below 0 only where chance would hardly do that. 1 − ρ_c is the variance that alternatives do not
     share over all of it: the first by context, shrunk (`argbest.core.shrinkage`), the second pooled. Where
-    data are few, ρ is drawn towards 0. ``fewer`` [...] divides the degrees of freedom of skewed rewards
+    data are few, ρ is drawn towards 0. ``divisor`` [...] divides the degrees of freedom of skewed rewards
     (`argbest.core.noise.PairNoise`): where rare events have not come yet, all noise seems to be common.
     """
     rho = np.zeros((*tally.shape[:-2], tally.shape[-1]))
     if tally.common is None:
         return rho
     found = layout(tally, noise)
-    ratio, common, apart = found.ratio
-    common, apart = common / fewer, apart / fewer
-    alike, against = fdtrc(common, apart, ratio) < FOUND, fdtr(common, apart, ratio) < CHANCE
-    times = np.broadcast_to(fewer, rho.shape[:-1])
+    ratio, common, unshared = found.ratio
+    common, unshared = common / divisor, unshared / divisor
+    alike, against = fdtrc(common, unshared, ratio) < FOUND, fdtr(common, unshared, ratio) < CHANCE
+    times = np.broadcast_to(divisor, rho.shape[:-1])
     for study in zip(*np.nonzero(np.atleast_1d(alike | against)), strict=True):
         at = study if rho.ndim > 1 else ()
         seen = Layout(*(each[at] for each in found))
-        freedom = seen.apart_freedom.sum()
-        level = (seen.apart + seen.common).sum() / (freedom + seen.common_freedom.sum())
+        freedom = seen.unshared_freedom.sum()
+        level = (seen.unshared + seen.common).sum() / (freedom + seen.common_freedom.sum())
         by_context = (
-            seen.apart.sum() / freedom * shrunk(seen.apart / times[at], seen.apart_freedom / times[at])
+            seen.unshared.sum()
+            / freedom
+            * shrunk(seen.unshared / times[at], seen.unshared_freedom / times[at])
         )
         caution = _CAUTION * times[at]
         cautious = (freedom * by_context + caution * level) / (freedom + caution)
@@ -250,7 +255,7 @@ def plausible(
     tables: Array,
     generator: np.random.Generator,
     *,
-    fewer: Array | float = 1.0,
+    divisor: Array | float = 1.0,
     shown: Array | float = 1.0,
 ) -> Array:
     """Return correlations [n, context] as likely as the data of one study leave them, one for each table.
@@ -259,25 +264,25 @@ def plausible(
     numbers tell the part of the noise that alternatives do not share far better than all of it, so it is this
     part that is drawn, and ρ is what a table has beyond it. In units of a table it is v_c = W_c/χ²_ν, from
     the squares and degrees of freedom that alternatives and numbers leave, shrunk over contexts and as
-    cautious as `estimate`; ρ_c = 1 − v_c. ``fewer`` is that of `estimate`; ``shown`` [context] the share of
+    cautious as `estimate`; ρ_c = 1 − v_c. ``divisor`` is that of `estimate`; ``shown`` [context] the share of
     the noise that replications have shown.
     """
     found = layout(tally[None][np.zeros(len(tables), np.int64)], tables)
-    squares, freedom = found.apart / fewer, found.apart_freedom[0] / fewer
+    squares, freedom = found.unshared / divisor, found.unshared_freedom[0] / divisor
     total = float(freedom.sum())
     if total == 0.0:
         return np.zeros((len(tables), tally.shape[-1]))
     mean_square, firmness = squares.sum(axis=-1, keepdims=True) / total, total + _CAUTION
-    cautious = (total * mean_square * drawn(squares, freedom, generator) + _CAUTION) / firmness
+    cautious = (total * mean_square * draw_variances(squares, freedom, generator) + _CAUTION) / firmness
     level = 0.5 * firmness / gammaincinv(0.5 * firmness, latin(generator, (len(tables), 1)))
     return np.asarray(np.clip(1.0 - cautious * level, 0.0, LARGEST_CORRELATION) * shown)
 
 
 class OfRates(NamedTuple):
-    """How the noise p(1 − p) of rates counts, once as noise that is shared and once as noise that is not."""
+    """What the noise p(1 − p) of rates is multiplied by: a, noise that is shared; b, noise that is not."""
 
     shared: Array  # [..., context]: a
-    apart: Array  # [..., context]: b; what nobody knows to be either counts as both, so that a + b ≥ 1
+    unshared: Array  # [..., context]: b; what nobody knows to be either counts as both, so that a + b ≥ 1
     rates: BoolArray  # [...]: whether a study is one of rates; others have a = 0 and b = 1
     found: BoolArray  # [...]: whether chance would hardly make replications so alike
     together: Array  # [..., alternative, context]: the share of a pair's values whose seed others have met
@@ -285,17 +290,17 @@ class OfRates(NamedTuple):
     @property
     def level(self) -> Array:
         """What p(1 − p) is multiplied by, [..., alternative, context]: 1 for values with own seeds."""
-        return 1.0 + (self.shared + self.apart - 1.0)[..., None, :] * self.together
+        return 1.0 + (self.shared + self.unshared - 1.0)[..., None, :] * self.together
 
     @property
     def correlation(self) -> Array:
         """ρ of the noise of values that share a seed, [..., context]."""
-        return np.clip(self.shared / (self.shared + self.apart), 0.0, LARGEST_CORRELATION)
+        return np.clip(self.shared / (self.shared + self.unshared), 0.0, LARGEST_CORRELATION)
 
-    def but(self, contexts: BoolArray) -> "OfRates":
-        """Return the same with nothing shared in these contexts, [context]."""
-        shared, apart = np.where(contexts, 0.0, self.shared), np.where(contexts, 1.0, self.apart)
-        return self._replace(shared=shared, apart=apart)
+    def without(self, contexts: BoolArray) -> "OfRates":
+        """Return what it is if nothing is shared in the ``contexts`` that are marked, [context]."""
+        shared, unshared = np.where(contexts, 0.0, self.shared), np.where(contexts, 1.0, self.unshared)
+        return self._replace(shared=shared, unshared=unshared)
 
 
 def of_rates(tally: Tally, noise: Array, events: Array) -> OfRates:
@@ -310,22 +315,22 @@ def of_rates(tally: Tally, noise: Array, events: Array) -> OfRates:
     differences.
     """
     shape = (*tally.shape[:-2], tally.shape[-1])
-    shared, apart, rates = np.zeros(shape), np.ones(shape), ~np.isnan(events)
+    shared, unshared, rates = np.zeros(shape), np.ones(shape), ~np.isnan(events)
     found, whole = np.zeros(shape[:-1], bool), layout(tally, noise)
     ratio, common_freedom, _ = whole.ratio
     for study in zip(*np.nonzero(np.atleast_1d(rates)), strict=True):
         at = study if rates.ndim else ()
         seen, told, rho = Layout(*(each[at] for each in whole)), float(events[at]), np.zeros(shape[-1])
-        freedom, squares = seen.apart_freedom.sum(), (seen.apart + seen.common).sum()
+        freedom, squares = seen.unshared_freedom.sum(), (seen.unshared + seen.common).sum()
         if told > 0 and freedom > 0 and squares > 0:
             level = squares / (freedom + seen.common_freedom.sum())
-            by_context = shrunk(told / freedom * seen.apart, told / freedom * seen.apart_freedom)
-            rho = np.clip(1.0 - seen.apart.sum() / freedom / level * by_context, 0.0, 1.0)
+            by_context = shrunk(told / freedom * seen.unshared, told / freedom * seen.unshared_freedom)
+            rho = np.clip(1.0 - seen.unshared.sum() / freedom / level * by_context, 0.0, 1.0)
             found[at] = fdtrc(min(float(common_freedom[at]), told), told, ratio[at]) < FOUND
         doubt = _doubt(told)
         shared[at] = (1.0 - doubt) * rho + doubt
-        apart[at] = (1.0 - doubt) * (1.0 - rho) + doubt if found[at] else 1.0
-    return OfRates(shared, apart, rates, found, _together(tally, rates))
+        unshared[at] = (1.0 - doubt) * (1.0 - rho) + doubt if found[at] else 1.0
+    return OfRates(shared, unshared, rates, found, _together(tally, rates))
 
 
 def _together(tally: Tally, rates: BoolArray) -> Array:
@@ -350,13 +355,13 @@ def plausible_of_rates(
     the doubt goes both ways. Where nothing is found to be shared it is as it is ``known``.
     """
     n = len(tables)
-    shared, apart = (np.repeat(each[None], n, axis=0) for each in (known.shared, known.apart))
+    shared, unshared = (np.repeat(each[None], n, axis=0) for each in (known.shared, known.unshared))
     if known.found:
-        freedom = float(layout(tally, tables[0]).apart_freedom.sum())
-        rho = plausible(tally, tables, generator, fewer=freedom / events)
-        shared, apart = np.minimum(rho + _doubt(events), 1.0), 1.0 - rho
+        freedom = float(layout(tally, tables[0]).unshared_freedom.sum())
+        rho = plausible(tally, tables, generator, divisor=freedom / events)
+        shared, unshared = np.minimum(rho + _doubt(events), 1.0), 1.0 - rho
     together = np.repeat(known.together[None], n, axis=0)
-    return OfRates(shared, apart, np.repeat(known.rates, n), np.repeat(known.found, n), together)
+    return OfRates(shared, unshared, np.repeat(known.rates, n), np.repeat(known.found, n), together)
 
 
 def _doubt(events: float) -> float:
@@ -367,10 +372,10 @@ def _doubt(events: float) -> float:
 def pooled(tally: Tally, noise: Array) -> Array:
     """Return [...] ρ of studies as if it were the same in all contexts; 0 where chance would do as much."""
     found = layout(tally, noise)
-    ratio, common, apart = found.ratio
-    alike = fdtrc(common, apart, ratio) < FOUND
-    mean_square = found.apart.sum(axis=-1) / apart
-    level = (found.apart + found.common).sum(axis=-1) / (apart + common)
+    ratio, common, unshared = found.ratio
+    alike = fdtrc(common, unshared, ratio) < FOUND
+    mean_square = found.unshared.sum(axis=-1) / unshared
+    level = (found.unshared + found.common).sum(axis=-1) / (unshared + common)
     return np.where(alike, np.clip(1.0 - mean_square / np.where(alike, level, 1.0), 0.0, 1.0), 0.0)
 
 
@@ -381,7 +386,7 @@ def unevenness(tally: Tally, noise: Array, rho: Array) -> Array:
     g = (K − 1) tr E² / (tr E)²: 1 for the independent noise of the model, K − 1 if all of it lies in one
     direction, as it nearly does where neighbours have the same luck. tr E² is estimated without bias from the
     replications that all alternatives have, as in John's test of sphericity. A model that averages over
-    neighbours takes such noise for signal unless it counts g times.
+    neighbours takes such noise for signal unless its variance is multiplied by g.
     """
     found = np.ones(tally.shape[:-2])
     for study in np.ndindex(found.shape):
@@ -391,7 +396,10 @@ def unevenness(tally: Tally, noise: Array, rho: Array) -> Array:
 
 
 def counted(rho: Array, uneven: Array | None) -> tuple[Array, Array]:
-    """Return how often the noise counts, [..., context], and its correlation then (`unevenness`)."""
+    """Return what the noise is multiplied by, [..., context], and its correlation after that.
+
+    What is not common is multiplied by ``uneven`` (`unevenness`), what is common stays as it is.
+    """
     if uneven is None:
         return np.ones_like(rho), rho
     level = rho + (1.0 - rho) * uneven[..., None]
@@ -399,12 +407,13 @@ def counted(rho: Array, uneven: Array | None) -> tuple[Array, Array]:
 
 
 def _uneven(tally: Tally, noise: Array) -> float:
+    """Return the `unevenness` of one study."""
     n_alternatives, freedom = tally.shape[0], 0
     cov, whole = np.zeros((n_alternatives, n_alternatives)), 0.0
-    for here in _contexts(tally, noise):
-        if here.alternative.shape[1] == n_alternatives:
-            shared = here.present.all(axis=1, keepdims=True)
-            n, z = shared.sum(axis=-1, keepdims=True), here.z * shared
+    for part in _contexts(tally, noise):
+        if part.alternative.shape[1] == n_alternatives:
+            shared = part.present.all(axis=1, keepdims=True)
+            n, z = shared.sum(axis=-1, keepdims=True), part.z * shared
             z = shared * (z - z.sum(axis=-1, keepdims=True) / np.maximum(n, 1))
             whole += float(np.sum(z**2))
             z -= z.mean(axis=1, keepdims=True)
@@ -420,8 +429,8 @@ def _uneven(tally: Tally, noise: Array) -> float:
 
 def likeness(tally: Tally, noise: Array) -> Array:
     """Return [...] P(replications of equal number are as alike as these, if they were independent)."""
-    ratio, common, apart = layout(tally, noise).ratio
-    return np.asarray(fdtrc(common, apart, ratio))
+    ratio, common, unshared = layout(tally, noise).ratio
+    return np.asarray(fdtrc(common, unshared, ratio))
 
 
 def goes_against(tally: Tally, noise: Array) -> BoolArray:
@@ -451,7 +460,7 @@ def _contexts(tally: Tally, noise: Array) -> Iterator[_Contexts]:
             where = place[c[own]], row[k[own], c[own]], rank[own]
             present, table = np.zeros((2, len(context), size, width))
             present[where], table[where] = 1.0, z[own]
-            there = np.nonzero(observed[:, context].T)[1].reshape(-1, size), context[:, None]
-            sd, rest = np.sqrt(noise[there]), tally.count[there] - present.sum(axis=-1)
-            squares = np.where(rest > 0, tally.m2[there] / sd**2 - np.sum(table**2, axis=-1), 0.0)
-            yield _Contexts(*there, sd, present, table, rest, np.maximum(squares, 0.0))
+            pairs = np.nonzero(observed[:, context].T)[1].reshape(-1, size), context[:, None]
+            sd, rest = np.sqrt(noise[pairs]), tally.count[pairs] - present.sum(axis=-1)
+            squares = np.where(rest > 0, tally.m2[pairs] / sd**2 - np.sum(table**2, axis=-1), 0.0)
+            yield _Contexts(*pairs, sd, present, table, rest, np.maximum(squares, 0.0))

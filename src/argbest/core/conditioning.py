@@ -57,8 +57,8 @@ def reduce(
     floor = NUGGET * tally.shape[-1] * tally.count * prior.diagonal(axis1=-2, axis2=-1)
     root = precision_root(tally.count, noise, floor)
     lower = cholesky_factor(bracket(prior, root))
-    towards = root[..., None] * (prior if cross is None else cross)
-    right = np.concatenate([towards, (root * (tally.mean - constant[..., None]))[..., None]], axis=-1)
+    covariances = root[..., None] * (prior if cross is None else cross)
+    right = np.concatenate([covariances, (root * (tally.mean - constant[..., None]))[..., None]], axis=-1)
     solved = solve_each(lower, right)
     return solved[..., :-1], solved[..., -1]
 
@@ -101,9 +101,9 @@ def joined_at(
     mean, var, rows = (np.moveaxis(each, -1, 0)[..., None] for each in tables)
     noise = np.broadcast_to(data.noise.mean(axis=-1, keepdims=True), mean.shape)
     own = np.broadcast_to(scale[..., None, None], (*mean.shape, 1))
-    there = None if loadings is None else np.moveaxis(loadings, -1, 0)[..., None]
+    at_points = None if loadings is None else np.moveaxis(loadings, -1, 0)[..., None]
     stack = Stack(np.ascontiguousarray(rows))
-    return AdditiveBelief(mean, var, noise, ByAlternative(own, there), stack, n_rows)
+    return AdditiveBelief(mean, var, noise, ByAlternative(own, at_points), stack, n_rows)
 
 
 def _joined_rows(
@@ -119,12 +119,12 @@ def _joined_rows(
         own = data.study(study)
         k, c = np.nonzero(own.tally.count > 0)
         form = _joined_form(prior[study], constant[study], own, like)
-        towards = np.zeros((len(k), n_alternatives, there))
-        towards[np.arange(len(k)), k] = cross[study][k, c]
+        covariances = np.zeros((len(k), n_alternatives, there))
+        covariances[np.arange(len(k)), k] = cross[study][k, c]
         if like is not None:
-            towards += (like[k, c, None] * like[:, c].T)[..., None] * same[c][:, None, :]
-        half = form.half(towards)
-        rows[study][: len(k)] = half.reshape(towards.shape)
+            covariances += (like[k, c, None] * like[:, c].T)[..., None] * same[c][:, None, :]
+        half = form.half(covariances)
+        rows[study][: len(k)] = half.reshape(covariances.shape)
         mean[study] += (half.T @ form.values).reshape(n_alternatives, there)
     return mean, rows, n_rows
 
@@ -161,11 +161,11 @@ _UNKNOWN = 100.0  # standard deviations of a replication: the constant while not
 
 def dense(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     """Return the belief at the contexts that are asked about."""
-    here, cross = prior, None
+    asked_about, cross = prior, None
     if data.wanted is not None:
-        here, cross = prior.first(data.wanted), prior.towards(data.wanted)
+        asked_about, cross = prior.first(data.wanted), prior.with_first(data.wanted)
     mean, var, level, rows, n_rows = _reduced(prior, cross, data)
-    foundation, past = ByFormula(here, level), ConditionedOn(prior, data, observed_form)
+    foundation, past = ByFormula(asked_about, level), ConditionedOn(prior, data, observed_form)
     rest = foundation, Stack(rows, n_rows), n_rows
     return AdditiveBelief(mean, var, data.noise_wanted, *rest, shocks=data.shocks, past=past)
 
@@ -199,13 +199,13 @@ def _reduced(
     prior: AdditivePrior, cross: AdditivePrior | None, data: Data
 ) -> tuple[Array, Array, Array, Array, int]:
     """Return mean, variance, q, the rows with room for more, and their number, study by study."""
-    there = prior if cross is None else cross
+    target = prior if cross is None else cross
     lead, n_alternatives = data.tally.shape[:-2], data.tally.shape[-2]
-    shape = (*lead, n_alternatives, there.trend.shape[-1])
+    shape = (*lead, n_alternatives, target.trend.shape[-1])
     n_rows = int((data.tally.count > 0).sum(axis=(-2, -1)).max())
     rows = np.empty((*lead, n_rows + ROOM + n_rows // 8, *shape[-2:]))
     mean, var, level = np.empty(shape), np.empty(shape), np.empty(shape)
-    whole = prior.variance[..., None, None] + (0.0 if there.loadings is None else there.loadings**2)
+    whole = prior.variance[..., None, None] + (0.0 if target.loadings is None else target.loadings**2)
     for study in np.ndindex(lead):
         own, other = prior.study(study), None if cross is None else cross.study(study)
         half, mean[study], level[study] = _reduced_study(own, other, data.study(study), rows[study])

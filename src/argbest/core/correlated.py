@@ -23,10 +23,8 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _CROWD = 512  # alternatives of a context that are drawn together; of more, the likeliest to be the best
 _SMALL_CROWD = 256  # of each of many beliefs about more contexts than these
 _FEW_CONTEXTS = 8
-_LARGE_TABLE, _SMALLEST_CROWD = (
-    2**16,
-    128,
-)  # cells of a table; of larger ones so many alternatives per context
+_LARGE_TABLE = 2**16  # cells; of larger tables fewer alternatives are drawn in every context ...
+_SMALLEST_CROWD = 128  # ... but not fewer than these
 _MOST_KEPT_NUMBERS = 2**21  # numbers of drawn regrets that are kept, 16 MB
 _TOO_FAR_BEHIND = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 

@@ -91,8 +91,8 @@ def _shifts(tally: Tally, earlier: Earlier) -> Array:
     for source in range(earlier.n_sources):
         old, where = earlier.of_source(source), earlier.context[earlier.source == source]
         known = where >= 0
-        there = tally.count[..., where] * known
-        weight = there * old.count / np.maximum(there + old.count, 1)
+        count = tally.count[..., where] * known
+        weight = count * old.count / np.maximum(count + old.count, 1)
         total = weight.sum(axis=(-2, -1))
         matched = np.sum(weight * (old.mean - tally.mean[..., where]), axis=(-2, -1)) / np.maximum(
             total, 1e-300

@@ -34,19 +34,19 @@ class Summary:
     var: Array
     noise: Array
     foremost: IntArray  # the alternatives that are kept exactly, in order
-    drawn: BoolArray | None = None  # cells [alternative, context] of joint draws, if somebody else says which
+    drawn_cells: BoolArray | None = None  # of joint draws, [alternative, context], if they are prescribed
 
     @property
-    def given(self) -> bool:
-        """Whether somebody else says what is followed: with limits that is the same for several beliefs."""
-        return self.drawn is not None
+    def prescribed(self) -> bool:
+        """Whether it is told which alternatives to keep: with limits several beliefs keep the same ones."""
+        return self.drawn_cells is not None
 
     @cached_property
     def others(self) -> BoolArray:
         """Whether an alternative is not among the foremost, [alternative]."""
-        out = np.ones(len(self.mean), bool)
-        out[self.foremost] = False
-        return out
+        others = np.ones(len(self.mean), bool)
+        others[self.foremost] = False
+        return others
 
     @cached_property
     def best_of_others(self) -> Array:
@@ -100,7 +100,7 @@ class FocusedBelief(CorrelatedAlternatives):
 
     def with_mean(self, mean: Array) -> "FocusedBelief":
         """Return the belief with other means [..., alternative, context]."""
-        whole = self if self.summary.given else self.including(np.argmax(mean, axis=-2))
+        whole = self if self.summary.prescribed else self.including(np.argmax(mean, axis=-2))
         own = whole.inner.with_mean(mean[..., whole.foremost, :])
         table = mean.reshape(-1, *mean.shape[-2:])[0]
         return replace(whole, inner=own, summary=replace(whole.summary, mean=table))
@@ -112,23 +112,23 @@ class FocusedBelief(CorrelatedAlternatives):
         if self.seen is None:
             raise ValueError("an alternative is selected that is not among the foremost of these beliefs.")
         also = np.unique(alternatives)
-        if self.summary.given:
-            return self.following(np.union1d(self.foremost, also), self.summary.drawn)
+        if self.summary.prescribed:
+            return self.following(np.union1d(self.foremost, also), self.summary.drawn_cells)
         return focused(self.prior, self.seen, self.summary.noise, also)
 
     @property
     def follows_its_own(self) -> bool:
         """Whether it says by itself which alternatives it follows."""
-        return not self.summary.given
+        return not self.summary.prescribed
 
-    def following(self, alternatives: IntArray | None, drawn: BoolArray | None) -> "FocusedBelief":
-        """Return the belief that follows these alternatives and draws these cells of theirs.
+    def following(self, alternatives: IntArray | None, drawn_cells: BoolArray | None) -> "FocusedBelief":
+        """Return the belief that keeps these alternatives exactly and draws these cells of theirs.
 
         None and None: the alternatives that are foremost by its own means.
         """
         if self.seen is None:
             raise ValueError("only the belief of one study can follow other alternatives.")
-        given = None if alternatives is None or drawn is None else (alternatives, drawn)
+        given = None if alternatives is None or drawn_cells is None else (alternatives, drawn_cells)
         return focused(self.prior, self.seen, self.summary.noise, given=given)
 
     def cov_with(self, decision: Decision) -> Array:
@@ -183,19 +183,22 @@ class FocusedBelief(CorrelatedAlternatives):
             return self
         k, c = int(decision.alternative), int(decision.context)
         whole = self.including(decision.alternative)
-        here = Decision(whole._place(decision.alternative)[0], decision.context)
-        inner = whole.inner.update_common(here, number, value, told)
+        inner_decision = Decision(whole._place(decision.alternative)[0], decision.context)
+        inner = whole.inner.update_common(inner_decision, number, value, told)
         if value is None:  # the value that was expected
             value = inner.shocks.since.value[..., -1]  # type: ignore[union-attr]
         n = float(np.asarray(told, float))
         later = self.seen.add(k, c, float(value), 0.0, n, int(number))
-        return whole._later(inner, later, self.shocks.taken(decision, number, value, told), k)
+        return whole._later(inner, later, self.shocks.add(decision, number, value, told), k)
 
     def _later(
         self, inner: AdditiveBelief | None, seen: ObservedCells, shocks: Shocks | None, told: int
     ) -> "FocusedBelief":
-        """Return the belief with this one inside, unless somebody else has come to lead, or it is unknown."""
-        drawn = self.summary.drawn
+        """Return the belief with this ``inner`` one; the foremost are chosen anew if there is none.
+
+        So they are where an alternative that is not among them has come to lead.
+        """
+        drawn = self.summary.drawn_cells
         if inner is not None and (
             drawn is not None or np.all(inner.mean.max(axis=0) >= self.summary.best_of_others)
         ):
@@ -224,10 +227,10 @@ class FocusedBelief(CorrelatedAlternatives):
         return np.maximum(0.0, found - whole.summary.above(_first(selected), delta))
 
     def draw(self, normals: Array) -> Array:
-        """Return joint draws of the foremost, or of the cells that are said; the rest stay at their means."""
+        """Return joint draws of the foremost, or of the cells prescribed; the rest stay at their means."""
         draws = np.broadcast_to(self.mean, normals.shape).copy()
-        if self.summary.drawn is not None:
-            k, c = np.nonzero(self.summary.drawn)
+        if self.summary.drawn_cells is not None:
+            k, c = np.nonzero(self.summary.drawn_cells)
             place, _ = self._place(k)
             for study in np.ndindex(self.inner.mean.shape[:-2]):
                 root = drawing_root(self.inner.study(study).among(place, c))

@@ -26,7 +26,7 @@ class FollowsAsTold(Focused, Protocol):
     def follows_its_own(self) -> bool:
         """Whether it says by itself which alternatives it follows."""
 
-    def following(self, alternatives: IntArray | None, drawn: BoolArray | None) -> Belief:
+    def following(self, alternatives: IntArray | None, drawn_cells: BoolArray | None) -> Belief:
         """Return the belief that follows these alternatives and draws these cells [alternative, context].
 
         None and None: the alternatives that are foremost by its own means.
@@ -44,9 +44,9 @@ class FocusedOutcomes(Outcomes):
         return of_first
 
     @property
-    def drawn(self) -> BoolArray:
+    def drawn_cells(self) -> BoolArray:
         """The cells that joint draws tell of, [alternative, context]; others stay at their means."""
-        of_first: BoolArray = self.sums[0].summary.drawn  # type: ignore[attr-defined]
+        of_first: BoolArray = self.sums[0].summary.drawn_cells  # type: ignore[attr-defined]
         return of_first
 
     @property
@@ -71,7 +71,7 @@ class SaysWhatIsDrawn(Belief, Protocol):
     """A belief about very many alternatives whose joint draws tell of some cells."""
 
     @property
-    def drawn(self) -> BoolArray:
+    def drawn_cells(self) -> BoolArray:
         """These cells, [alternative, context]."""
 
 
@@ -92,7 +92,7 @@ def not_drawn(belief: Belief) -> BoolArray | None:
 
     Whether these keep a limit no draw tells: with limits they are not chosen.
     """
-    return ~belief.drawn if offers(belief, SaysWhatIsDrawn) else None
+    return ~belief.drawn_cells if offers(belief, SaysWhatIsDrawn) else None
 
 
 def foremost(belief: Outcomes, n: int) -> tuple[IntArray, BoolArray]:
@@ -103,16 +103,16 @@ def foremost(belief: Outcomes, n: int) -> tuple[IntArray, BoolArray]:
     keep from being the best within limits: max(d, 0)/τ behind the leader, plus max(−ζ, 0) of every slack.
     The leader has the largest mean of those that are likely to keep the limits, or comes nearest to it.
     """
-    mean, now = belief.mean, Standing.of(belief)
-    zeta, (k, c) = np.stack(now.zeta), mean.shape
-    leader = _leaders(mean, now.kept, log_ndtr(zeta).sum(axis=0)), np.arange(c)
+    mean, standing = belief.mean, Standing.of(belief)
+    zeta, (k, c) = np.stack(standing.zeta), mean.shape
+    leader = _leaders(mean, standing.kept, log_ndtr(zeta).sum(axis=0)), np.arange(c)
     behind, spread = mean[leader] - mean, np.sqrt(belief.var + belief.var[leader])
     ratio = np.divide(behind, spread, out=np.where(behind > 0, np.inf, 0.0), where=spread > 0)
     distance = np.maximum(ratio, 0.0) + np.maximum(-zeta, 0.0).sum(axis=0)
     drawn = np.zeros((k, c), bool)
     drawn[leader] = True
-    drawn[np.argsort(-now.worth.mean(axis=1), kind="stable")[: max(1, DRAWN_JOINTLY // (3 * c))]] = True
-    safest = np.argsort(-now.worth, axis=0, kind="stable")[: max(1, DRAWN_JOINTLY // (6 * c))]
+    drawn[np.argsort(-standing.worth.mean(axis=1), kind="stable")[: max(1, DRAWN_JOINTLY // (3 * c))]] = True
+    safest = np.argsort(-standing.worth, axis=0, kind="stable")[: max(1, DRAWN_JOINTLY // (6 * c))]
     np.put_along_axis(drawn, safest, True, axis=0)
     nearest = np.argsort(np.where(drawn, np.inf, distance), axis=None, kind="stable")
     drawn.flat[nearest[: max(DRAWN_JOINTLY - int(drawn.sum()), 0)]] = True

@@ -334,11 +334,13 @@ class ByAlternative:
         out = np.zeros((*context.shape, *self.cov.shape[-3:-1]))
         _add_own(out, self.cov, alternative, context, weight)
         if self.noise_like is not None:
-            there = np.take_along_axis(self.noise_like, context[..., None, :], axis=-1)
-            there = np.swapaxes(there, -1, -2)  # [..., m, alternative]
-            total = np.sum(weight * np.take_along_axis(there, alternative, axis=-1), axis=-1, keepdims=True)
+            loadings = np.take_along_axis(self.noise_like, context[..., None, :], axis=-1)
+            loadings = np.swapaxes(loadings, -1, -2)  # [..., m, alternative]
+            total = np.sum(
+                weight * np.take_along_axis(loadings, alternative, axis=-1), axis=-1, keepdims=True
+            )
             where: tuple[Any, ...] = (*leading(context.shape), slice(None), context)
-            out[where] += total * there
+            out[where] += total * loadings
         return out
 
     def difference_var(self, reference: IntArray) -> Array:

@@ -280,6 +280,7 @@ def _known(given: _Read, responses: Sequence[str] | None) -> _Read:
 
 
 def _unknown(kind: str, text: str, name: str, responses: Sequence[str]) -> InputError:
+    """Return the error for a name that is none of the responses, with the nearest one that is."""
     near = difflib.get_close_matches(name, responses, n=1, cutoff=0.5)
     if not near:  # a name with spaces or signs of which only the first word was read
         near = [each for each in responses if not _PLAIN.fullmatch(each) and name in re.split(r"\W+", each)][
@@ -291,6 +292,7 @@ def _unknown(kind: str, text: str, name: str, responses: Sequence[str]) -> Input
 
 
 def _term(place: int, name: str, factor: float) -> str:
+    """Return a summand as text; ``place`` is its place in the sum."""
     sign = ("- " if factor < 0 else "+ ") if place else ("-" if factor < 0 else "")
     size = "" if abs(factor) == 1 else f"{_number(abs(factor))} * "
     return f"{' ' if place else ''}{sign}{size}{quoted(name)}"
@@ -310,6 +312,7 @@ class _Reader:
         self._place = 0
 
     def _split(self, part: str) -> Iterator[tuple[str, str]]:
+        """Yield the tokens of a text, each with its kind."""
         place, end = 0, len(part.rstrip())
         while place < end:
             found = _TOKENS.match(part, place)
@@ -432,6 +435,7 @@ class _Reader:
         raise self.error(f"a response is expected where {token or 'the end'!r} stands", "Write it like")
 
     def _checked(self, name: str) -> str:
+        """Return a name, refused if it is empty or if another name follows it."""
         if not name.strip():
             raise self.error("there is nothing between the backquotes", "Name a response")
         if not self.done and self._tokens[self._place][0] == "name":
@@ -442,6 +446,7 @@ class _Reader:
         return name
 
     def _factor(self) -> float:
+        """Return the number that must stand here."""
         kind, token = self._next()
         if kind != "number":
             raise self.error(
@@ -460,12 +465,14 @@ class _Reader:
         return found
 
     def _take(self, mark: str) -> bool:
+        """Return whether this mark stands here, and go on behind it if it does."""
         if self.done or self._tokens[self._place] != ("mark", mark):
             return False
         self._place += 1
         return True
 
     def _next(self) -> tuple[str, str]:
+        """Return the kind of the next token and the token, and go on behind it."""
         if self.done:
             return "end", ""
         self._place += 1

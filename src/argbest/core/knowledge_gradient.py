@@ -158,18 +158,18 @@ def _walk(a: Array, s: Array) -> Array:
     a, s = np.take_along_axis(a, order, -1), np.take_along_axis(s, order, -1)
     total, rows, line = np.full(len(a), -np.inf), np.arange(len(a)), np.argmax(order == start, axis=-1)
     while rows.size:
-        here = (np.arange(len(a)), line)
-        rise, drop = s - s[here][:, None], a[here][:, None] - a
+        at_line = (np.arange(len(a)), line)
+        rise, drop = s - s[at_line][:, None], a[at_line][:, None] - a
         met = np.full_like(a, np.inf)
         with np.errstate(over="ignore"):
             np.divide(drop, rise, out=met, where=rise > 0)
         line = np.argmin(met, axis=-1)
-        next_ = (np.arange(len(a)), line)
-        goes_on = np.isfinite(met[next_])
-        z = np.clip(met[next_][goes_on], 0.0, _FARTHEST)
-        rows, line = rows[goes_on], line[goes_on]
-        total[rows] = np.logaddexp(total[rows], np.log(rise[next_][goes_on]) + log_loss(z))
-        a, s = a[goes_on], s[goes_on]
+        at_met = (np.arange(len(a)), line)
+        continues = np.isfinite(met[at_met])
+        z = np.clip(met[at_met][continues], 0.0, _FARTHEST)
+        rows, line = rows[continues], line[continues]
+        total[rows] = np.logaddexp(total[rows], np.log(rise[at_met][continues]) + log_loss(z))
+        a, s = a[continues], s[continues]
     return total
 
 
@@ -183,7 +183,7 @@ def precision_root(belief: Belief, lookahead: float = 1.0) -> Array:
     return np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
 
 
-def log_kg_here(belief: Belief) -> Array:
+def log_kg_in_own_context(belief: Belief) -> Array:
     """Return log KG(k, c; c): what a replication is worth in its own context, [..., alternative, context].
 
     Where alternatives share noise the number of that replication matters: it is the next one of its pair.
@@ -198,8 +198,8 @@ def log_kg_here(belief: Belief) -> Array:
         return log_kg(gap_to_rival(belief.mean), belief.var * root)
     lines, values = np.swapaxes(belief.mean, -1, -2)[..., None, :, :], []
     for some in alternatives_at_once(belief):
-        here = np.einsum("...cjc->...cj", columns(belief, some))
-        values.append(envelope_kg(lines, here * root[..., some, :, None]))
+        own_context = np.einsum("...cjc->...cj", columns(belief, some))
+        values.append(envelope_kg(lines, own_context * root[..., some, :, None]))
     return np.concatenate(values, axis=-2)
 
 

@@ -45,7 +45,7 @@ class Root(NamedTuple):
 
         ⟨F̄, dF⟩ = ⟨T, dκ(·, P)⟩ − ½ ⟨Wᵀ T, dκ(P, P)⟩ with T = F̄ L⁻¹ and W = F L⁻¹.
         """
-        weights, pull = (_over(self.lower, rows) for rows in (self.features, on_features))
+        weights, pull = (_divided_by(self.lower, rows) for rows in (self.features, on_features))
         pull[self.landmarks] -= 0.5 * (weights.T @ pull)
         return pull
 
@@ -71,7 +71,7 @@ def innovation(table: Array, cross: Array) -> Array:
     return np.asarray(np.maximum(1.0 - np.sum(known**2, axis=1), 0.0))
 
 
-def _over(lower: Array, rows: Array) -> Array:
+def _divided_by(lower: Array, rows: Array) -> Array:
     """Return rows · L⁻¹."""
     return solve_lower(lower, rows.T, transposed=True).T
 

@@ -72,9 +72,11 @@ class BestWithinLimits:
 
     def choice(self, belief: Belief) -> IntArray:
         """Return what loses least as far as means and P_k tell, without joint draws, [..., context]."""
-        now = Standing.of(belief, self.price)
-        none = now.price * (1.0 - now.none) < now.price - of_selected(now.worth, now.leader)
-        return np.where(none, NONE, now.leader)
+        standing = Standing.of(belief, self.price)
+        none = standing.price * (1.0 - standing.none) < standing.price - of_selected(
+            standing.worth, standing.leader
+        )
+        return np.where(none, NONE, standing.leader)
 
     def right_choice(self, rewards: Array) -> IntArray:
         """Return the best of those that keep the limits if these were the mean outcomes, or `NONE`."""
@@ -97,24 +99,24 @@ class BestWithinLimits:
 
     def contrasts(self, belief: Belief, choice: IntArray) -> "LeadsWithinLimits":
         """Return chosen minus every other alternative of its context, in the goal; of `NONE` the leader's."""
-        now = Standing.of(belief, self.price)
-        leader = np.where(choice == NONE, now.leader, choice)
-        return LeadsWithinLimits(LeadsInContext(now.belief.goal, leader), now.kept, choice == NONE)
+        standing = Standing.of(belief, self.price)
+        leader = np.where(choice == NONE, standing.leader, choice)
+        return LeadsWithinLimits(LeadsInContext(standing.belief.goal, leader), standing.kept, choice == NONE)
 
     def weighed(self, belief: Belief, closed: BoolArray | None = None) -> tuple[Weighed, ...]:
         """Return the differences of the goal and the slacks of every limit, with what they are worth."""
-        now = Standing.of(belief, self.price)
-        each = np.array([log_ndtr(zeta) for zeta in now.zeta])  # [limit, ..., alternative, context]
+        standing = Standing.of(belief, self.price)
+        each = np.array([log_ndtr(zeta) for zeta in standing.zeta])  # [limit, ..., alternative, context]
         log_kept = each.sum(axis=0)
-        leads = LeadsInContext(now.belief.goal, now.leader)
+        leads = LeadsInContext(standing.belief.goal, standing.leader)
         z, spread = leads.standardised(closed)
         with np.errstate(over="ignore"):
             tie = -0.5 * z * z - 0.5 * np.log(np.where(spread > 0, spread, 1.0))
-        both = log_kept + of_selected(log_kept, now.leader)[..., None, :]
+        both = log_kept + of_selected(log_kept, standing.leader)[..., None, :]
         found = [Weighed(leads, tie + both)]
-        lost = now.rejection_loss()
-        for i, slack in enumerate(now.belief.slacks):
-            log_weight = now.log_boundary(i, lost) + np.delete(each, i, axis=0).sum(axis=0)
+        lost = standing.rejection_loss()
+        for i, slack in enumerate(standing.belief.slacks):
+            log_weight = standing.log_boundary(i, lost) + np.delete(each, i, axis=0).sum(axis=0)
             if closed is not None:
                 log_weight = np.where(closed, -np.inf, log_weight)
             found.append(Weighed(Slack(slack), log_weight))
@@ -175,7 +177,7 @@ class AtPrices:
         """Return the largest loss of a choice within delta of the best, [..., context]: below the price."""
         return np.minimum(delta, np.nextafter(self.prices, 0.0))
 
-    def said(self, draws: Array) -> Array:
+    def option_sums(self, draws: Array) -> Array:
         """Return, summed over draws, what they say of every option, [1, ..., 3, option, context].
 
         Options are the alternatives, and last `NONE`. Of each: whether it is right, whether it keeps all

@@ -7,7 +7,7 @@ that are noisy in all contexts, and what is a pair's own; each kind of factor is
 - *Ties.* Values of a pair that are all equal, while those of others differ, say that the values which would
   differ are rare, and not that there is no noise (`_quiet`).
 - *Skewness.* Where rewards are skewed, a sample variance has fewer degrees of freedom than values less one,
-  and is large just where the mean is extreme (`_fewer`).
+  and is large just where the mean is extreme (`_divisor`).
 - *Shared luck.* Alternatives that share random numbers show the same luck: together they tell little more of
   how noisy their context is than one of them (`_Crowd`).
 - *What is unseen.* Rare values that some pairs have shown may be still to come in others (`_tail`).
@@ -26,7 +26,7 @@ from argbest.core import binomial, common_noise
 from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, ndtri, stdtr
 from argbest.core.binomial import Expected
 from argbest.core.integration import latin
-from argbest.core.shrinkage import Agreement, agreement, drawn
+from argbest.core.shrinkage import Agreement, agreement, draw_variances
 from argbest.core.tally import Tally, check_spread
 from argbest.errors import TooFewDataError
 
@@ -39,7 +39,7 @@ MANY_PAIRS = 1_000  # of a table from which on a pair may be observed once: othe
 LENDERS = 30  # degrees of freedom that tell it
 _USUAL = 0.05  # the chance at which borrowed noise reaches as far as it may
 _HALVINGS = 60
-_ERROR = 0.01  # the chance that a best pair is wrongly out
+_ERROR = 0.01  # the chance that a best pair is wrongly called beaten
 _NONE = 1e-12  # a variance below this share of the pooled one is taken for none
 _TIED = 1e-20  # of the largest sum of squares: less is rounding
 _GAMMA = 0.75  # excess kurtosis of a gamma distribution over twice its squared skewness
@@ -54,19 +54,19 @@ class PairNoise(NamedTuple):
     variance: Array  # of one replication; over its average where the level is not known
     known: BoolArray  # [...]: whether the level is known too, so that nothing is left to learn
     unseen: Array  # the share of the variance that no replication has shown
-    fewer: Array  # [...]: by how much skewness divides degrees of freedom
+    divisor: Array  # [...]: what skewness divides degrees of freedom by
     events: Array  # [...]: seeds that showed an event, of rates whose alternatives share seeds; else NaN
 
 
 class _Scatter(NamedTuple):
-    """Sums of squares by which pairs tell their noise, all [..., alternative, context] but ``fewer``."""
+    """Sums of squares by which pairs tell their noise, all [..., alternative, context] but ``divisor``."""
 
     squares: Array
     freedom: Array
     tied: BoolArray  # pairs whose values are all equal, while others vary: they tell nothing
-    fewer: Array  # [..., 1, 1]: what squares and degrees of freedom have been divided by
+    divisor: Array  # [..., 1, 1]: what squares and degrees of freedom have been divided by
     crowd: Array  # [..., 1, context]: how many alternatives tell of their context as much as one
-    skewed: Array  # [..., 1, 1]: what of ``fewer`` skewness alone asks for
+    skewed: Array  # [..., 1, 1]: what of ``divisor`` skewness alone asks for
     tail: "_Tail"
 
 
@@ -117,7 +117,7 @@ class _Tail(NamedTuple):
     relative: Array  # the same over the variance expected there
 
     @property
-    def fewer(self) -> Array:
+    def divisor(self) -> Array:
         """What events divide the degrees of freedom of sample variances by, [..., 1, 1]: 1 + κ/2.
 
         Noise of variance 1 with events of rate q and size √R has the excess kurtosis
@@ -138,32 +138,36 @@ class _Tail(NamedTuple):
         return np.maximum(rate * np.minimum(self.square, self.relative * table) - table, 0.0)
 
 
-def pair_noise(tally: Tally, *, missed: Array | None = None, expected: Expected | None = None) -> PairNoise:
+def pair_noise(
+    tally: Tally, *, squared_misses: Array | None = None, expected: Expected | None = None
+) -> PairNoise:
     """Return what the data say of the noise of every pair.
 
-    ``missed`` is E(Ȳ − f)² under a belief, [..., alternative, context]; it serves studies with fewer than 30
-    degrees of freedom within pairs (`relative_noise`). ``expected`` is the belief itself: rewards of which
-    only 0 and 1 were seen have the noise p(1 − p) of its p.
+    ``squared_misses`` is E(Ȳ − f)² under a belief, [..., alternative, context]; it serves studies with fewer
+    than 30 degrees of freedom within pairs (`relative_noise`). ``expected`` is the belief itself: rewards of
+    which only 0 and 1 were seen have the noise p(1 − p) of its p.
     """
     rates, within = taken_for_rate(tally), enough_within(tally)
     if tally.count.ndim == 2:
-        return _of_studies(tally, rate=bool(rates), within=bool(within), missed=missed, expected=expected)
+        return _of_studies(
+            tally, rate=bool(rates), within=bool(within), squared_misses=squared_misses, expected=expected
+        )
     lead = tally.shape[:-2]
     tables = np.empty(tally.shape), rates | within, np.zeros(tally.shape)
     found = PairNoise(*tables, np.ones(lead), np.full(lead, np.nan))
     for rate, tells in ((True, True), (True, False), (False, True), (False, False)):
         some = (rates == rate) & (within == tells)
         if some.any():
-            about = None if missed is None else missed[some]
+            about = None if squared_misses is None else squared_misses[some]
             shown = None if expected is None else Expected(*(each[some] for each in expected))
-            own = _of_studies(tally[some], rate=rate, within=tells, missed=about, expected=shown)
+            own = _of_studies(tally[some], rate=rate, within=tells, squared_misses=about, expected=shown)
             for whole, part in zip(found, own, strict=True):
                 whole[some] = part
     return found
 
 
 def _of_studies(
-    tally: Tally, *, rate: bool, within: bool, missed: Array | None, expected: Expected | None
+    tally: Tally, *, rate: bool, within: bool, squared_misses: Array | None, expected: Expected | None
 ) -> PairNoise:
     """Return the noise of studies that all are a rate, or not, and all tell it within pairs, or not."""
     lead, none = tally.shape[:-2], np.zeros(tally.shape)
@@ -172,9 +176,11 @@ def _of_studies(
         variance = binomial.noise(tally, expected)
         return PairNoise(variance, np.ones(lead, bool), none, once, shown_events(tally))
     if not within:
-        return PairNoise(relative_noise(tally, missed=missed), np.zeros(lead, bool), none, once, unknown)
-    table, unseen, fewer = _within_pairs(tally)
-    return PairNoise(table, np.ones(lead, bool), unseen, fewer[..., 0, 0], unknown)
+        return PairNoise(
+            relative_noise(tally, squared_misses=squared_misses), np.zeros(lead, bool), none, once, unknown
+        )
+    table, unseen, divisor = _within_pairs(tally)
+    return PairNoise(table, np.ones(lead, bool), unseen, divisor[..., 0, 0], unknown)
 
 
 def shown_events(tally: Tally) -> Array:
@@ -204,7 +210,7 @@ def plausible_pair_noise(
     n: int,
     generator: np.random.Generator,
     *,
-    missed: Array | None = None,
+    squared_misses: Array | None = None,
     expected: Expected | None = None,
 ) -> Array:
     """Return n tables [n, alternative, context] as likely as the data of one study leave them.
@@ -214,7 +220,7 @@ def plausible_pair_noise(
     if taken_for_rate(tally):
         return binomial.plausible(tally, expected, n, generator)
     if not enough_within(tally):
-        return plausible_noise(tally, n, generator, missed=missed)
+        return plausible_noise(tally, n, generator, squared_misses=squared_misses)
     if (few := _without_the_unobserved(tally)) is not None:
         return plausible_pair_noise(few.tally, n, generator)[:, few.row]
     scatter = _scatter(tally)
@@ -225,8 +231,8 @@ def plausible_pair_noise(
     chance = generator.gamma(_HALF, 1.0 / _HALF, table.shape)
     hidden = scatter.tail.unseen(tally.count, table)
     quiet = np.where(scatter.tied, np.minimum(1.0, _quiet(tally, scatter.tied) * chance), 1.0)
-    drawn_tables = table * quiet + hidden * chance
-    return np.asarray(np.maximum(drawn_tables, _FLOOR * drawn_tables.max(axis=(-2, -1), keepdims=True)))
+    drawn = table * quiet + hidden * chance
+    return np.asarray(np.maximum(drawn, _FLOOR * drawn.max(axis=(-2, -1), keepdims=True)))
 
 
 class Rarities(NamedTuple):
@@ -252,20 +258,43 @@ def rarities(tally: Tally) -> Rarities:
     return Rarities(round(rate * int(tally.count.sum())), rate, size, relative, skewness)
 
 
-def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative: bool = False) -> Array:
+class Repeats(NamedTuple):
+    """Where one study has seen nothing but equal values, while those of other pairs differ."""
+
+    alone: BoolArray  # pairs of which all values are equal, [alternative, context]
+    distance: float  # root mean squared distance of the farthest value of other pairs to the rest of its pair
+
+
+def repeats(tally: Tally) -> Repeats:
+    """Return which pairs repeat a single value, and how far a value may lie from the others of its pair."""
+    shape = _shape(tally)
+    vary = (tally.count > 1) & (tally.m2 > _TIED * tally.m2.max(initial=0.0))
+    n = tally.count[vary]
+    # A summary does not tell its farthest value: its standard deviation stands for it.
+    far = np.where(shape.farthest[vary] >= 0, shape.farthest[vary] * n, np.sqrt(tally.m2[vary] * (n - 1)))
+    distance = float(np.sqrt(np.mean((far / (n - 1)) ** 2))) if vary.any() else 0.0
+    return Repeats((tally.count > 0) & ~vary, distance)
+
+
+def relative_noise(
+    tally: Tally, *, squared_misses: Array | None = None, per_alternative: bool = False
+) -> Array:
     """Return the noise variance of every pair over the average, [..., alternative, context].
 
     A pair of which nothing is known inherits a_k b_c; where that is all pairs all are 1. The average over all
     replications of the study, or over those of each alternative, is 1 (but for the floor).
 
-    ``missed`` is E(Ȳ − f)² under a belief, [..., alternative, context]. Without it a pair's N replications
-    tell by their scatter about their own mean, N − 1 degrees of freedom. With it they tell by their scatter
-    about what all pairs together say, N degrees: the variational posterior of σ² given a belief about f. That
-    halves what chance does to the variances of two replications. NaN stands for what tells nothing.
+    ``squared_misses`` is E(Ȳ − f)² under a belief, [..., alternative, context]. Without it a pair's N
+    replications tell by their scatter about their own mean, N − 1 degrees of freedom. With it they tell by
+    their scatter about what all pairs together say, N degrees: the variational posterior of σ² given a belief
+    about f. That halves what chance does to the variances of two replications. NaN stands for what tells
+    nothing.
     """
-    if (few := _without_the_unobserved(tally, missed)) is not None:
-        return relative_noise(few.tally, missed=few.missed, per_alternative=per_alternative)[few.row]
-    scatter = _scatter(tally, missed)
+    if (few := _without_the_unobserved(tally, squared_misses)) is not None:
+        return relative_noise(few.tally, squared_misses=few.squared_misses, per_alternative=per_alternative)[
+            few.row
+        ]
+    scatter = _scatter(tally, squared_misses)
     table = _factors(scatter.squares, scatter.freedom, scatter.crowd).table * _quiet(tally, scatter.tied)
     axes = (-1,) if per_alternative else (-2, -1)
     weight = np.where(tally.count.sum(axis=axes, keepdims=True) > 0, tally.count, 1)
@@ -278,7 +307,7 @@ def plausible_noise(
     n: int,
     generator: np.random.Generator,
     *,
-    missed: Array | None = None,
+    squared_misses: Array | None = None,
     per_alternative: bool = False,
 ) -> Array:
     """Return n tables [n, alternative, context] as likely as the data leave them, about `relative_noise`.
@@ -286,14 +315,14 @@ def plausible_noise(
     The squares over the variances sum up to what they do over the estimates: the level common to all is
     another parameter's business.
     """
-    if (few := _without_the_unobserved(tally, missed)) is not None:
-        own = few.missed
-        return plausible_noise(few.tally, n, generator, missed=own, per_alternative=per_alternative)[
+    if (few := _without_the_unobserved(tally, squared_misses)) is not None:
+        own = few.squared_misses
+        return plausible_noise(few.tally, n, generator, squared_misses=own, per_alternative=per_alternative)[
             :, few.row
         ]
-    scatter = _scatter(tally, missed)
+    scatter = _scatter(tally, squared_misses)
     table = _drawn_factors(scatter, n, generator) * _quiet(tally, scatter.tied)
-    estimate = relative_noise(tally, missed=missed, per_alternative=per_alternative)
+    estimate = relative_noise(tally, squared_misses=squared_misses, per_alternative=per_alternative)
     axes = (-1,) if per_alternative else (-2, -1)
     level, usual = ((scatter.squares / each).sum(axis=axes, keepdims=True) for each in (table, estimate))
     table *= np.divide(level, usual, out=np.ones_like(level), where=usual > 0)
@@ -301,21 +330,21 @@ def plausible_noise(
 
 
 def _within_pairs(tally: Tally) -> tuple[Array, Array, Array]:
-    """Return the variances from scatter within pairs, the share of them that is unseen, and `_fewer`."""
+    """Return the variances from scatter within pairs, the share of them that is unseen, and `_divisor`."""
     if (few := _without_the_unobserved(tally)) is not None:
-        table, unseen, fewer = _within_pairs(few.tally)
-        return table[few.row], unseen[few.row], fewer
+        table, unseen, divisor = _within_pairs(few.tally)
+        return table[few.row], unseen[few.row], divisor
     axes = (-2, -1)
     scatter = _scatter(tally)
     table = _with_its_level(scatter.squares, scatter.freedom, scatter.crowd)
-    shown, events = table, scatter.fewer / scatter.skewed
+    shown, events = table, scatter.divisor / scatter.skewed
     if np.any(events > 1.0):  # as it would be if whether a pair has shown an event were no luck
         own = _with_its_level(events * scatter.squares, events * scatter.freedom, scatter.crowd)
         shown = np.minimum(own, table)
     quiet = _quiet(tally, scatter.tied)
     whole = table * quiet + scatter.tail.unseen(tally.count, table)
     unseen = np.where(scatter.tied, 1.0, 1.0 - shown / whole)
-    return np.maximum(whole, _FLOOR * whole.max(axis=axes, keepdims=True)), unseen, scatter.fewer
+    return np.maximum(whole, _FLOOR * whole.max(axis=axes, keepdims=True)), unseen, scatter.divisor
 
 
 def _with_its_level(squares: Array, freedom: Array, crowd: Array) -> Array:
@@ -326,23 +355,23 @@ def _with_its_level(squares: Array, freedom: Array, crowd: Array) -> Array:
     return np.asarray(level * table)
 
 
-def _scatter(tally: Tally, missed: Array | None = None) -> _Scatter:
-    """Return by what pairs tell their noise: without ``missed`` by their scatter about their own means."""
+def _scatter(tally: Tally, squared_misses: Array | None = None) -> _Scatter:
+    """Return the squares that tell the noise: about the pairs' own means, or as in `relative_noise`."""
     axes = (-2, -1)
     squares, freedom = tally.m2, np.maximum(tally.count - 1, 0).astype(float)
     tied = (tally.count > 1) & (squares <= _TIED * squares.max(axis=axes, keepdims=True, initial=0.0))
     tied &= np.any((tally.count > 1) & ~tied, axis=axes, keepdims=True)
     shape = _shape(tally)
     usual, crowd = _usual(tally, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
-    skewed = _fewer(tally, shape, tied, usual, crowd)
+    skewed = _divisor(tally, shape, tied, usual, crowd)
     tail = _tail(tally, shape, tied, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
-    fewer = np.maximum(skewed, tail.fewer)
-    if missed is not None:
-        idle = np.isnan(missed)
-        squares = squares + tally.count * np.where(idle, 0.0, missed)
+    divisor = np.maximum(skewed, tail.divisor)
+    if squared_misses is not None:
+        idle = np.isnan(squared_misses)
+        squares = squares + tally.count * np.where(idle, 0.0, squared_misses)
         freedom, tied = (tally.count - idle).astype(float), np.zeros(tally.shape, bool)
-    squares, freedom = (np.where(tied, 0.0, each) / fewer for each in (squares, freedom))
-    return _Scatter(squares, freedom, tied, fewer, crowd.times(2), skewed, tail)
+    squares, freedom = (np.where(tied, 0.0, each) / divisor for each in (squares, freedom))
+    return _Scatter(squares, freedom, tied, divisor, crowd.times(2), skewed, tail)
 
 
 def _usual(tally: Tally, squares: Array, freedom: Array) -> tuple[Array, _Crowd]:
@@ -386,20 +415,20 @@ def _shape(tally: Tally) -> _Shape:
     study = np.flatnonzero(kept) // kept.shape[-1] if lead else 0
     k, c = values.alternative[kept], values.context[kept]
     cell = (study * n_alternatives + k) * n_contexts + c
-    apart = values.value[kept] - tally.mean.ravel()[cell]
+    deviation = values.value[kept] - tally.mean.ravel()[cell]
     farthest = np.zeros(tally.count.size)
-    np.maximum.at(farthest, cell, np.abs(apart))
+    np.maximum.at(farthest, cell, np.abs(deviation))
     farthest = farthest.reshape(tally.shape)
     unit = farthest.max(axis=(-2, -1), keepdims=True)
     unit = np.where(unit > 0, unit, 1.0)
-    cubes = (apart / np.broadcast_to(unit, tally.shape).ravel()[cell]) ** 3
+    cubes = (deviation / np.broadcast_to(unit, tally.shape).ravel()[cell]) ** 3
     third = np.bincount(cell, cubes, tally.count.size).reshape(tally.shape)
     number = np.bincount(cell, minlength=tally.count.size).reshape(tally.shape)
     whole = number == tally.count  # of summaries the shape is not known
     return _Shape(np.where(whole, third, 0.0), np.where(whole, farthest, -1.0), unit)
 
 
-def _fewer(tally: Tally, shape: _Shape, tied: BoolArray, usual: Array, crowd: _Crowd) -> Array:
+def _divisor(tally: Tally, shape: _Shape, tied: BoolArray, usual: Array, crowd: _Crowd) -> Array:
     """Return by how much skewness divides the degrees of freedom of sample variances, [..., 1, 1].
 
     Var(s²) = σ⁴ (2/(n − 1) + κ/n), so that a variance is worth (n − 1)/(1 + κ/2) degrees of freedom. The
@@ -470,18 +499,21 @@ def _factors(squares: Array, freedom: Array, crowd: Array | float = 1.0) -> _Fac
 def _drawn_factors(scatter: _Scatter, n: int, generator: np.random.Generator) -> Array:
     """Return n products a_k b_c u_kc of one study, [n, alternative, context], up to a factor each.
 
-    The factors are drawn in turn, each given the others (Gibbs), with their firmness drawn first (`drawn`).
+    The factors are drawn in turn, each given the others (Gibbs), and before them how firmly they agree
+    (`draw_variances`).
     """
     squares, freedom, crowd = scatter.squares, scatter.freedom, scatter.crowd
     own, by_alternative = np.ones((n, *squares.shape)), np.ones((n, squares.shape[0], 1))
     for turn in range(_ROUNDS):
         left = squares / own
         of_context, degrees = ((each / crowd).sum(axis=-2) for each in (left / by_alternative, freedom))
-        by_context = drawn(of_context, degrees, generator)[:, None]
-        by_alternative = drawn((left / by_context).sum(axis=-1), freedom.sum(axis=-1), generator)[..., None]
+        by_context = draw_variances(of_context, degrees, generator)[:, None]
+        by_alternative = draw_variances((left / by_context).sum(axis=-1), freedom.sum(axis=-1), generator)[
+            ..., None
+        ]
         expected = by_alternative * by_context
         flat, last = (squares / expected).reshape(n, -1), turn == _ROUNDS - 1
-        own = drawn(flat, freedom.ravel(), generator, everywhere=last).reshape(own.shape)
+        own = draw_variances(flat, freedom.ravel(), generator, everywhere=last).reshape(own.shape)
     return np.asarray(expected * own)
 
 
@@ -532,29 +564,29 @@ def _without_one(
     for agreed, others, axis in sides:
         whole = (squares / others).sum(axis=axis, keepdims=True) - taken / others
         rest = degrees.sum(axis=axis, keepdims=True) - one
-        base = base * _apiece(agreed).estimate(np.maximum(whole, 0.0), np.maximum(rest, 0.0))
-    pairs = _apiece(found.pairs)
+        base = base * _for_tables(agreed).estimate(np.maximum(whole, 0.0), np.maximum(rest, 0.0))
+    pairs = _for_tables(found.pairs)
     total = pairs.firm + freedom
     scale = (pairs.prior * pairs.pooled + left / base) / total
     chance = np.sum(pairs.weight * 2.0 * stdtr(total, -np.sqrt(taken / base / scale)), axis=0)
     return base * np.sum(pairs.weight * scale, axis=0), chance
 
 
-def _apiece(agreed: Agreement) -> Agreement:
-    """Return the agreement of [..., i] for tables [..., alternative, context] in its place."""
+def _for_tables(agreed: Agreement) -> Agreement:
+    """Return the agreement of variances [..., i] with an axis more, to broadcast with [..., k, context]."""
     _, *rest = agreed
     return Agreement(agreed.known[..., None], *(each[..., None] for each in rest))
 
 
 class _Few(NamedTuple):
-    """A table with one of the alternatives that were not observed in the place of all: they are all alike."""
+    """A shorter table: alternatives that were never observed are all alike, so one stands for all of them."""
 
     tally: Tally
-    missed: Array | None
+    squared_misses: Array | None
     row: IntArray  # where each alternative is found, [alternative]
 
 
-def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few | None:
+def _without_the_unobserved(tally: Tally, squared_misses: Array | None = None) -> _Few | None:
     """Return the shorter table of one study; None where it would not be much shorter."""
     observed: BoolArray = np.any(tally.count > 0, axis=-1)
     if tally.count.ndim > 2 or len(observed) < _MANY_ALTERNATIVES or 2 * observed.sum() > len(observed):
@@ -565,7 +597,7 @@ def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few |
     if (shown := tally.replications) is not None:
         place = np.where(shown.alternative < 0, -1, row[shown.alternative])
         short = replace(short, replications=replace(shown, alternative=place))
-    return _Few(short, None if missed is None else missed[kept], row)
+    return _Few(short, None if squared_misses is None else squared_misses[kept], row)
 
 
 def observed_once(tally: Tally) -> BoolArray:
@@ -617,7 +649,7 @@ def clearly_beaten(tally: Tally, excluded: BoolArray | None = None) -> BoolArray
 def lent_variances(tally: Tally, n: int, generator: np.random.Generator) -> Array:
     """Return n tables [n, alternative, context] of variances that pairs `observed_once` may have."""
     squares, freedom = _flat(tally)
-    found = drawn(np.broadcast_to(squares, (n, squares.size)), freedom, generator)
+    found = draw_variances(np.broadcast_to(squares, (n, squares.size)), freedom, generator)
     return np.asarray(found * squares.sum() / freedom.sum()).reshape(n, *tally.shape)
 
 

@@ -28,10 +28,10 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, ndtr
 from argbest.core.belief import (
     Belief,
-    DrawsQuickly,
     DrawsWholeTables,
     Focused,
     SeveralOutcomes,
+    quick_draw,
     shocks_of,
     with_mean,
 )
@@ -161,8 +161,8 @@ class Outcomes:
     def of(cls, goal: Belief, slacks: Sequence[Belief], shared: SharedNoise | None = None) -> "Outcomes":
         """Return the outcomes whose beliefs are these, each a sum of its own."""
         n = 1 + len(slacks)
-        apart = tuple(tuple(float(i == j) for j in range(n)) for i in range(n))
-        return cls((goal, *slacks), Basis(apart, tuple(Follows(i, 1.0, 0.0) for i in range(n))), shared)
+        weights = tuple(tuple(float(i == j) for j in range(n)) for i in range(n))
+        return cls((goal, *slacks), Basis(weights, tuple(Follows(i, 1.0, 0.0) for i in range(n))), shared)
 
     @cached_property
     def goal(self) -> Belief:
@@ -281,12 +281,7 @@ class Outcomes:
 
     def quick_draw(self, normals: Array) -> Array:
         """Return joint draws, as `draw` but for rounding."""
-
-        def drawn(i: int, one: Belief) -> Array:
-            own = normals[..., i, :, :]
-            return one.quick_draw(own) if offers(one, DrawsQuickly) else one.draw(own)
-
-        return self._joint(drawn, normals)
+        return self._joint(lambda i, one: quick_draw(one, normals[..., i, :, :]), normals)
 
     def draw_tables(self, n: int, numbers: Callable[[], np.random.Generator]) -> Array:
         """Return n joint draws of all pairs, however many there are, [s, ..., outcome, alternative, context].
@@ -327,11 +322,11 @@ class Outcomes:
         A context of which nothing would be left stays as it is, as in `argbest.core.setting.among_the_rest`.
         """
         first = self.slacks[0]
-        out = ruled_out & ~ruled_out.all(axis=-2, keepdims=True)
+        broken = ruled_out & ~ruled_out.all(axis=-2, keepdims=True)
         width = np.sqrt(first.var.max(axis=(-2, -1), keepdims=True))
         width = np.where(width > 0, width, 1.0)
         lowest = np.minimum(first.mean.min(axis=(-2, -1), keepdims=True), 0.0)
-        return replace(self, lowered=np.where(out, first.mean - lowest + _FAR * width, 0.0))
+        return replace(self, lowered=np.where(broken, first.mean - lowest + _FAR * width, 0.0))
 
     @cached_property
     def _ties(self) -> "_Ties | None":
@@ -373,14 +368,14 @@ class _Ties:
         root = _root_of_correlation(shared.correlation)
         return cls((k, c), tuple(mean), tuple(rows), tuple(precise), tuple(left), root)
 
-    def applied(self, apart: Array, normals: Array) -> Array:
-        """Return draws made apart, [s, ..., outcome, alternative, context], with the noise they share."""
+    def applied(self, untied: Array, normals: Array) -> Array:
+        """Return ``untied`` draws [s, ..., outcome, alternative, context] with the noise that they share."""
         k, c = self.pairs
         shocks = []
         for i, mean in enumerate(self.mean):
-            error, own = apart[..., i, k, c] - mean, normals[..., i, k, c]
+            error, own = untied[..., i, k, c] - mean, normals[..., i, k, c]
             shocks.append(_times(error, self.precise[i]) + _times(own, self.left[i]))
-        tied = apart.copy()
+        tied = untied.copy()
         for i in range(1, len(shocks)):
             change = sum(self.root[..., i, j, None] * shocks[j] for j in range(i + 1)) - shocks[i]
             weight = _times(change, _transposed(self.precise[i]))
@@ -483,10 +478,10 @@ def _common_precision(shocks: Shocks, told: Array, pairs: tuple[IntArray, IntArr
             groups.setdefault(which, []).append(int(shown.alternative[i]))
     for (context, _), alternatives in groups.items():
         rho = float(shocks.correlation[context])
-        there = [place[pair] for pair in ((each, context) for each in alternatives) if pair in place]
+        places = [place[pair] for pair in ((each, context) for each in alternatives) if pair in place]
         share = rho / (1.0 - rho + len(alternatives) * rho)
-        precision[np.ix_(there, there)] += (np.eye(len(there)) - share) / (1.0 - rho)
-        alone[there] -= 1.0
+        precision[np.ix_(places, places)] += (np.eye(len(places)) - share) / (1.0 - rho)
+        alone[places] -= 1.0
     return np.asarray(precision + np.diag(np.maximum(alone, 0.0)))
 
 

@@ -229,9 +229,9 @@ def additive(
     ``n_sources`` of the trend and of the contexts say which source a run is from. What is like the noise has
     a scale to learn where alternatives share noise.
     """
-    d, a, near = sizes
+    d, a, c = sizes
     sources = np.zeros(sum(sizes), bool)
-    sources[d - n_sources : d] = sources[d + a + near - n_sources :] = n_sources > 0
+    sources[d - n_sources : d] = sources[d + a + c - n_sources :] = n_sources > 0
     rules = [
         (_SOURCE if source else _LENGTH) if free else fixed(1.0)
         for free, source in zip(lengths, sources, strict=True)

@@ -35,8 +35,6 @@ class Quantities(Protocol):
     def covariances(self, which: IntArray) -> Array:
         """Return the covariances of some of them with all pairs, [..., m, alternative, context].
 
-        ``which`` [..., m] counts them as they lie in memory: quantity · (number of parts) + part.
-
         Args:
             which: Which of them, [..., m], counted as they lie in memory: quantity · (number of parts) +
                 part.
@@ -236,7 +234,7 @@ class Settled(Protocol):
             delta: How far from the best a choice may be.
         """
 
-    def said(self, draws: Array) -> Array:
+    def option_sums(self, draws: Array) -> Array:
         """Return, summed over draws, what they say of every option, [1, ..., 3, option, part].
 
         Options are the alternatives and, last, none of them. Of each: whether it is right, whether it keeps

@@ -117,6 +117,11 @@ class ReplicationStore:
         return self._number[..., : self._n]
 
     @property
+    def shared(self) -> BoolArray:
+        """[..., row]: whether other alternatives have the same random numbers."""
+        return self._shared[..., : self._n]
+
+    @property
     def values(self) -> Array:
         """[response, ..., row]: as they were told."""
         return self._values[..., : self._n]
@@ -309,9 +314,9 @@ def pending_observations(pending: IntArray, belief: Any) -> PendingObservations:
     shared: Shocks | None = belief.shocks
     if shared is not None:
         return shared.pending_observations(pending, belief.mean)
-    there = np.nonzero(pending)
-    noise = np.diag(belief.noise[there] / pending[there])
-    return PendingObservations(there[0][:, None], there[1], np.ones((len(noise), 1)), noise, None)
+    pairs = np.nonzero(pending)
+    noise = np.diag(belief.noise[pairs] / pending[pairs])
+    return PendingObservations(pairs[0][:, None], pairs[1], np.ones((len(noise), 1)), noise, None)
 
 
 @dataclass(frozen=True)
@@ -329,7 +334,7 @@ class Shocks:
         parts = self.told, self.since, self.noise, self.correlation, self.following
         return Shocks(*(part[index] for part in parts))  # type: ignore[arg-type]
 
-    def taken(
+    def add(
         self, decision: Decision, number: AnyArray, value: AnyArray, told: AnyArray | bool = True
     ) -> "Shocks":
         """Return these with one more replication, in the studies [...] where one was ``told``."""
@@ -344,8 +349,8 @@ class Shocks:
         present, value = np.zeros((*lead, n_alternatives), bool), np.zeros((*lead, n_alternatives))
         for shown in (self.told, self.since):
             *studies_of, place = np.nonzero(shown.of(decision.context, np.asarray(number)))
-            there = (*studies_of, shown.alternative[(*studies_of, place)])
-            present[there], value[there] = True, shown.value[(*studies_of, place)]
+            seen = (*studies_of, shown.alternative[(*studies_of, place)])
+            present[seen], value[seen] = True, shown.value[(*studies_of, place)]
         studies: tuple[Any, ...] = leading(lead)
         sd = np.sqrt(self.noise[(*studies, slice(None), decision.context)])
         own = np.sqrt(at(self.noise, decision))

@@ -53,6 +53,7 @@ def words(model: object, every: Schedule) -> str:
 
 
 def _step(model: object, every: Schedule, fitted: int) -> int:
+    """Return after how many more replications a model learns again."""
     if isinstance(every, int):
         return every
     growth = growth_of(model)

@@ -124,16 +124,16 @@ def among_the_rest(belief: _Belief, ruled_out: BoolArray | None) -> _Belief:
         return belief
     if offers(belief, SeveralOutcomes):
         return cast(_Belief, belief.without(ruled_out))
-    out = ruled_out & ~ruled_out.all(axis=-2, keepdims=True)
-    low = np.min(belief.mean, axis=-2, keepdims=True, where=~out, initial=np.inf)
-    high = np.max(belief.mean, axis=-2, keepdims=True, where=~out, initial=-np.inf)
+    lowered = ruled_out & ~ruled_out.all(axis=-2, keepdims=True)
+    low = np.min(belief.mean, axis=-2, keepdims=True, where=~lowered, initial=np.inf)
+    high = np.max(belief.mean, axis=-2, keepdims=True, where=~lowered, initial=-np.inf)
     width = high - low + np.sqrt(belief.var.max(axis=-2, keepdims=True))
     width = np.where(width > 0, width, np.maximum(np.abs(low), 1.0))
-    return with_mean(belief, np.where(out, low - _FAR * width, belief.mean))
+    return with_mean(belief, np.where(lowered, low - _FAR * width, belief.mean))
 
 
-def not_lowered(belief: _Belief, said: Belief, ruled_out: BoolArray | None) -> _Belief:
-    """Return the belief with the means ``said`` of the pairs that `among_the_rest` put far below others."""
+def not_lowered(belief: _Belief, original: Belief, ruled_out: BoolArray | None) -> _Belief:
+    """Return the belief with the ``original`` means of pairs that `among_the_rest` put far below others."""
     if ruled_out is None or not ruled_out.any() or offers(belief, SeveralOutcomes):
         return belief  # of several outcomes only a slack is lowered
-    return with_mean(belief, np.where(ruled_out, said.mean, belief.mean))
+    return with_mean(belief, np.where(ruled_out, original.mean, belief.mean))

@@ -63,7 +63,7 @@ def shrunk(squares: Array, freedom: Array) -> Array:
     return agreement(squares, freedom).estimate(squares, freedom)
 
 
-def drawn(
+def draw_variances(
     squares: Array, freedom: Array, generator: np.random.Generator, *, everywhere: bool = True
 ) -> Array:
     """Return variances [n, i] from their posterior given sums of squares [n, i], over the pooled variance.

@@ -173,19 +173,21 @@ def features_elsewhere(prior: AdditivePrior, cross: AdditivePrior, known: Featur
     levels = np.ones((len(nearness), 1))
     if known.level is not None and cross.level is not None:
         levels = features_of(cross.level[marks.levels].T, known.level.lower)
-    there = _by_context(cross, marks, np.sqrt(scale) * trend, levels, nearness)
-    return there, _own(cross, known.by_context, there, known.n_trend)
+    by_context = _by_context(cross, marks, np.sqrt(scale) * trend, levels, nearness)
+    return by_context, _own(cross, known.by_context, by_context, known.n_trend)
 
 
 def _by_context(
     prior: AdditivePrior, marks: Landmarks, trend: Array, levels: Array, nearness: Array
 ) -> Array:
+    """Return Ψ from the features of the three kernels, [context, q]."""
     if not len(marks.alternatives):
         return trend
     return np.concatenate([trend, np.sqrt(prior.offset) * levels, np.sqrt(prior.joint) * nearness], axis=1)
 
 
 def _own(prior: AdditivePrior, left: Array, right: Array, n_trend: int) -> Array:
+    """Return the covariance of an alternative with itself that the features of the trend leave."""
     rest = prior.trend - left[:, :n_trend] @ right[:, :n_trend].T
     levels = prior.offset if prior.level is None else prior.offset * prior.level
     return np.asarray(rest + levels + (prior.joint + prior.own) * prior.nearness)

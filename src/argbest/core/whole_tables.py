@@ -90,8 +90,8 @@ def corrected(draws: Array, past: ConditionedOn, rows: Array, numbers: np.random
     seen, wanted = past.observed(past.prior, past.data), draws[..., : rows.shape[-1]]
     if not len(seen.alternative):
         return wanted
-    there = draws[:, seen.alternative, seen.context].T
-    learned = seen.form.halve(np.ascontiguousarray(there), None)
+    observed = draws[:, seen.alternative, seen.context].T
+    learned = seen.form.halve(np.ascontiguousarray(observed), None)
     learned += numbers.standard_normal(learned.shape)
     solve_in_place(seen.form.lower, learned)
     flat = rows[: len(learned)].reshape(len(learned), -1)

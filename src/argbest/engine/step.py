@@ -162,8 +162,8 @@ def take_in(learned: Learned, decision: Decision, value: Array, number: IntArray
     """
 
     def later(group: Group) -> Group:
-        where, what, which = Decision(*map(group.among, decision)), group.among(value), group.among(number)
-        return Group(group.studies, taken_in(group.belief, where, what, which, in_place=True))
+        pair, mean, numbers = Decision(*map(group.among, decision)), group.among(value), group.among(number)
+        return Group(group.studies, taken_in(group.belief, pair, mean, numbers, in_place=True))
 
     return Learned(learned.params, tuple(map(later, learned.groups)))
 

@@ -1,22 +1,29 @@
 """Simulating one pair per macro-replication at once, with the seeds each would have as a study of its own."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from argbest import streams
 from argbest.checks import shown
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem
-from argbest.problems.noisy_table import NoisyTable
-from argbest.simulators.calling import Value, for_shared_seeds, reason, value_of
+from argbest.simulators.calling import SimulatesMany, Value, for_shared_seeds, reason, value_of
 
 _Many = Callable[[IntArray, IntArray, IntArray, IntArray], Any]  # run, alternative, context, seed
+
+
+class Stacks(SimulatesMany, Protocol):
+    """A simulator whose tables can be put on top of each other: the problems of many runs are then one."""
+
+    def stacked(self, others: Sequence[Any]) -> SimulatesMany:
+        """Return one with the alternatives of all, those of the others of its class after its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,20 +94,12 @@ class Simulators:
         if self.common:
             tables = [for_shared_seeds(each) for each in tables]
         first: Any = tables[0]
-        if same and hasattr(first, "many"):
+        if same and offers(first, SimulatesMany):
             return lambda _, k, c, seeds: first.many(k, c, seeds)
-        if isinstance(first, NoisyTable) and all(isinstance(each, NoisyTable) for each in tables):
-            return self._stacked([each for each in tables if isinstance(each, NoisyTable)])
+        if offers(first, Stacks) and len({type(each) for each in tables}) == 1:
+            tall, n_alternatives = first.stacked(tables[1:]), self.problems[0].n_alternatives
+            return lambda run, k, c, seeds: tall.many(run * n_alternatives + k, c, seeds)
         return self._one_by_one
-
-    def _stacked(self, tables: Sequence[NoisyTable]) -> _Many:
-        """Return the lookup in one tall table: the rows of all runs, one run after the other."""
-        n_alternatives = self.problems[0].n_alternatives
-        spread = [each.noise_sd for each in tables]
-        tall: Any = replace(
-            tables[0], mean=np.concatenate([each.mean for each in tables]), noise_sd=np.concatenate(spread)
-        )
-        return lambda run, k, c, seeds: tall.many(run * n_alternatives + k, c, seeds)
 
     def _one_by_one(self, *cells: IntArray) -> Any:
         """Return the values of runs, alternatives, contexts and seeds, by response if these have names."""

@@ -124,7 +124,7 @@ class Experiment:
         certify: Whether every checkpoint has the claims of a certificate that takes the hyper-parameters for
             known; that can take longer than the decisions.
         common_random_numbers: Whether the n-th replication of every alternative in a context has the same
-            seed.
+            seed; None: yes, unless there are limits.
         question (name or question): What is to be chosen (`argbest.questions`), by default what the problem
             asks.
         samples: The old name of ``replications``.
@@ -160,7 +160,7 @@ class Experiment:
         delta: float = 0.0,
         integrate: bool = False,
         certify: bool = False,
-        common_random_numbers: bool = True,
+        common_random_numbers: bool | None = None,
         question: object = None,
         samples: int | None = None,
     ) -> None:
@@ -181,9 +181,11 @@ class Experiment:
             delta=indifference_zone(delta),
             integrate=flag("integrate", integrate),
             certify=flag("certify", certify) or integrate,
-            common_random_numbers=flag("common_random_numbers", common_random_numbers),
             question=None if question is None else question_of(question),
         )
+        if common_random_numbers is None:
+            common_random_numbers = self.first_problem().common_random_numbers
+        self.__dict__["common_random_numbers"] = flag("common_random_numbers", common_random_numbers)
 
     @property
     def samples(self) -> int:

@@ -86,7 +86,7 @@ class AdditiveGPParams:
     searched: IntArray  # [...]: replications at the last full search
     status: IntArray  # [...]: how the search ended
     changed: BoolArray  # [...]: whether the last fit was of this study
-    uneven: Array | None = None  # [...]: how many times noise that is not common counts; None: once
+    uneven: Array | None = None  # [...]: what noise that is not common is multiplied by; None: 1
     noise_like: Array | None = None  # [...]: of what is like the noise, over the noise that is common
 
     def __post_init__(self) -> None:
@@ -187,10 +187,10 @@ class AdditiveGP:
     def fit(self, tally: Tally, setting: Setting, params: AdditiveGPParams | None = None) -> AdditiveGPParams:
         """Return MAP hyper-parameters, searched from the usual starts or from ``params``.
 
-        A study is searched again when it has new data. Where the noise follows from a belief, as that of
-        rates and of few replications does, a study's first fit knows none and is gone over again.
-        Without noise, more data may be impossible where fewer had their optimum: such a study is searched as
-        if it was new.
+        A study is searched again when it has new data. The noise of rates, and of few replications, follows
+        from a belief; the first fit of a study has none, so it is repeated with the belief that it found.
+        Where a study without noise gets more data, these may be impossible under ``params``: it is then
+        searched as if it was new.
         """
         tally, setting = widened(tally, setting)
         if tally.count.ndim > 2 and one_by_one(tally.shape):
@@ -214,8 +214,8 @@ class AdditiveGP:
         """Return what `fit` does, all studies at once."""
         scale = standardisation_of_study(tally)
         chosen = study_changed(tally, scale, params)
-        known, leaning = self._kinds_of_noise(tally)
-        kinds, whole = known + 2 * leaning, params
+        known, by_belief = self._kinds_of_noise(tally)
+        kinds, whole = known + 2 * by_belief, params
         for kind in np.unique(kinds[chosen]).tolist():  # studies side by side are fitted as each by itself
             some, own = chosen & (kinds == kind), params
             for _ in range(_ROUNDS if params is None and kind >= 2 else 0):
@@ -310,17 +310,17 @@ class AdditiveGP:
         tables = np.broadcast_to(table, (n, *table.shape))
         if self._learns_noise:
             missed, expected = belief or (None, None)
-            tables = plausible_pair_noise(tally, n, generator, missed=missed, expected=expected)
+            tables = plausible_pair_noise(tally, n, generator, squared_misses=missed, expected=expected)
             tables = tables / params.spread**2 if learned.known else tables
         several, correlation = repeated(params, n), np.broadcast_to(params.correlation, (n, table.shape[1]))
         if rates.rates:
             own = common_noise.plausible_of_rates(data, tables, generator, rates, float(learned.events))
-            own = own.but(alone)
+            own = own.without(alone)
             tables, correlation = tables * own.level, own.correlation
         elif np.any(params.correlation > 0.0):
             variances = np.exp(points.theta[:, -1])[:, None, None] * tables
             shown = shown_share(tally, learned)
-            drawn = common_noise.plausible(data, variances, generator, fewer=learned.fewer, shown=shown)
+            drawn = common_noise.plausible(data, variances, generator, divisor=learned.divisor, shown=shown)
             correlation = np.where(params.correlation > 0.0, drawn, correlation)
         found = _in_units_of_rewards(points.theta, tables, several.spread, len(setting.separation))
         several = replace(several, theta=points.theta, correlation=correlation, **found)
@@ -370,7 +370,7 @@ class AdditiveGP:
         if not self._learns_noise:
             return told_noise(self, tally.shape)
         missed, expected = belief or (None, None)
-        found = pair_noise(tally, missed=missed, expected=expected)
+        found = pair_noise(tally, squared_misses=missed, expected=expected)
         return found._replace(events=_own_events(tally, setting)) if setting.n_sources else found
 
     def _belief_behind_noise(
@@ -405,7 +405,8 @@ class AdditiveGP:
         )
 
     def _prior(self, setting: Setting, params: AdditiveGPParams, separation: Array) -> AdditivePrior:
-        lone, like = np.ones(params.own.shape), None
+        """Return the prior covariance under these parameters, for tables of these separations."""
+        one, like = np.ones(params.own.shape), None
         if params.noise_like is not None and np.any(params.correlation > 0.0):
             common = params.noise_like[..., None] * np.maximum(params.correlation, 0.0)
             like = np.sqrt(common[..., None, :] * params.noise)
@@ -414,7 +415,7 @@ class AdditiveGP:
             alternatives=setting.alternatives,
             alternative_lengthscale=params.alternative_lengthscale,
             trend=priors.covariance(self.kernel, separation, params.trend_lengthscale, params.trend),
-            nearness=priors.covariance(self.kernel, separation, params.lengthscale, lone),
+            nearness=priors.covariance(self.kernel, separation, params.lengthscale, one),
             offset=params.offset,
             joint=params.joint,
             own=params.own,
@@ -430,16 +431,16 @@ class AdditiveGP:
         rules = self._hyperprior(params.fitted.shape, setting).rules.copy()
         if self.noise_sd is not None:
             rules[-1] = fixed(1.0)
-        near = {
+        scales = {
             "trend": params.trend,
             "alternative": params.offset + params.joint,
             "own": params.joint + params.own,
         }
-        there = {name: bool(scale > _VANISHED * params.spread**2) for name, scale in near.items()}
+        present = {name: bool(scale > _VANISHED * params.spread**2) for name, scale in scales.items()}
         of_contexts = d - sources
         lengths = [*["trend"] * of_contexts, *[""] * sources, *["alternative"] * a]
         lengths += [*["own"] * of_contexts, *[""] * sources]  # at whatever distance sources are, it is well
-        kinds = ["distance" if there.get(part) else "" for part in lengths] + ["part"] * len(PARTS)
+        kinds = ["distance" if present.get(part) else "" for part in lengths] + ["part"] * len(PARTS)
         kinds += ["", "noise"]  # of what is like the noise any share is well
         return tuple(search_troubles(params.theta[None], params.status[None], rules, kinds))
 
@@ -462,9 +463,8 @@ class AdditiveGP:
         near = "joint" in parts or "own" in parts
         related = setting.alternatives is not None and ("offset" in parts or "joint" in parts)
         lengths = [*["trend" in parts] * d, *[related] * a, *[near] * d]
-        lengths[len(lengths) - setting.n_sources :] = [
-            True
-        ] * setting.n_sources  # the offset has a source too
+        of_sources = slice(len(lengths) - setting.n_sources, None)
+        lengths[of_sources] = [True] * setting.n_sources  # the offset depends on them, too
         shares = correlation is not None and bool(np.any(correlation > 0.0))
         found = additive(
             lengths,
@@ -515,9 +515,9 @@ def _relative(learned: PairNoise, spread: Array) -> Array:
 
 
 def _data(wide: Tally, params: AdditiveGPParams, tally: Tally) -> Data:
-    """Return the data with their noise: what alternatives do not share counts as often as it is uneven.
+    """Return the data with their noise, in which what alternatives do not share is made larger where uneven.
 
-    ``wide`` holds the earlier runs as well, which nobody asks about.
+    See `argbest.core.common_noise.unevenness`. ``wide`` holds the earlier runs, too, which nobody asks about.
     """
     level, rho = common_noise.counted(params.correlation, params.uneven)
     wanted = None if tally.earlier is None else tally.shape[-1]

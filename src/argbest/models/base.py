@@ -10,6 +10,7 @@ from argbest.core.abilities import LearnsFromOthers, LendsNoise, RefitsByGrowth,
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, Focused
 from argbest.core.certificate import Mixture
+from argbest.core.common_noise import counted
 from argbest.core.findings import Findings
 from argbest.core.landmarks import structured
 from argbest.core.outcomes import Outcomes, SharedNoise, known_exactly
@@ -194,6 +195,26 @@ def is_told_noise(model: Model[Any]) -> bool:
     return offers(model, TakesNoise) and model.noise_sd is not None
 
 
+class HasNoiseCorrelation(Protocol):
+    """Hyper-parameters that know what of the noise alternatives share."""
+
+    correlation: Array | None  # [..., context]: of replications of equal number; None: nothing is shared
+
+
+class HasUnevenNoise(Protocol):
+    """Hyper-parameters that know how unevenly the noise is spread that alternatives do not share."""
+
+    uneven: Array | None  # [...]: see `argbest.core.common_noise.unevenness`; None: it is even
+
+
+def noise_correlation(params: object) -> Array | None:
+    """Return the correlation of noise that a belief takes into account, [..., context]; None: none."""
+    if not offers(params, HasNoiseCorrelation) or params.correlation is None:
+        return None
+    uneven = params.uneven if offers(params, HasUnevenNoise) else None
+    return counted(params.correlation, uneven)[1]
+
+
 def learns_noise_of(model: Model[Any]) -> str:
     """Return what has a noise level of its own that the model learns, as "pair"; "" where it does not say."""
     return model.noise if offers(model, LearnsNoise) and not is_told_noise(model) else ""
@@ -245,7 +266,7 @@ class Integrated(NamedTuple):
     ruled_out: BoolArray | None  # [alternative, context]
     focus: Focused | None = None  # under the parameters found, of very many alternatives
 
-    def here(self) -> Mixture:
+    def at_own_contexts(self) -> Mixture:
         """Return the mixture at the contexts of the study."""
 
         def condition(some: slice) -> Belief:
@@ -258,12 +279,12 @@ class Integrated(NamedTuple):
 
     def at(self, separation: Array, ruled_out: BoolArray | None) -> Mixture:
         """Return the mixture at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1]."""
-        out = None if ruled_out is None else ruled_out[:, None]
+        at_points = None if ruled_out is None else ruled_out[:, None]
 
         def condition(some: slice) -> Belief:
             params = entries(self.points.params, some)
             belief = self.model.predict(self._repeated(some), self.setting, params, separation)
-            return among_the_rest(belief, out)
+            return among_the_rest(belief, at_points)
 
         return self._mixture(condition, separation.shape[1] * self.tally.shape[0], 1)
 
@@ -290,7 +311,7 @@ def together(
     sums of a replication share; ``ruled_out`` [alternative, context] is for all of them.
     """
     exact = known_exactly([part.tally for part in parts])
-    return _joined(parts, [part.here() for part in parts], shared, ruled_out, exact)
+    return _joined(parts, [part.at_own_contexts() for part in parts], shared, ruled_out, exact)
 
 
 def together_at(parts: Sequence[Integrated], separation: Array, ruled_out: BoolArray | None) -> Mixture:
@@ -300,8 +321,8 @@ def together_at(parts: Sequence[Integrated], separation: Array, ruled_out: BoolA
     """
     if len(parts[0].setting.basis.outcomes) == 1:
         return parts[0].at(separation, ruled_out)
-    out = None if ruled_out is None else ruled_out[:, None]
-    return _joined(parts, [part.at(separation, None) for part in parts], None, out)
+    at_points = None if ruled_out is None else ruled_out[:, None]
+    return _joined(parts, [part.at(separation, None) for part in parts], None, at_points)
 
 
 def _joined(
@@ -311,6 +332,7 @@ def _joined(
     ruled_out: BoolArray | None,
     exact: Array | None = None,
 ) -> Mixture:
+    """Return the mixture of several sums from those of each; of one sum, its own."""
     basis = parts[0].setting.basis
     if len(basis.outcomes) == 1:
         return mixtures[0]

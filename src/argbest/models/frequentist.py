@@ -63,8 +63,8 @@ class Independent:
     ) -> IndependentParams:
         """Return the sample variances; see `sample_variance` for those that come out as zero."""
         noise = sample_variance(tally, setting.excluded)
-        apart = tally if affords_blocks(tally.shape) else tally.unshared
-        return IndependentParams(noise, common_noise.estimate(apart, noise))
+        known = tally if affords_blocks(tally.shape) else tally.unshared
+        return IndependentParams(noise, common_noise.estimate(known, noise))
 
     def posterior(
         self,
@@ -171,6 +171,7 @@ def context_by_context(tally: Tally, shown: Replications, noise: Array, correlat
 def _belief(
     mean: Array, cov: Array, noise: Array, shown: Replications | None, correlation: Array
 ) -> AdditiveBelief:
+    """Return a belief with covariances within contexts [..., context, alternative, alternative′] alone."""
     var = np.swapaxes(np.einsum("...ckk->...ck", cov), -1, -2).copy()
     stack = Stack(np.zeros((*mean.shape[:-2], 0, *mean.shape[-2:])))
     ahead = np.maximum(correlation, 0.0)  # what goes against each other is not shared any more
@@ -263,8 +264,8 @@ class Linear:
         at = coordinates(setting.separation, separation)
         noise = np.broadcast_to(params.noise[..., None], tally.shape)
         # A row at a time, as [X, 1, ..., 1, 1, d]: covariances between the new contexts are not wanted.
-        apart = at.reshape(len(at), *(1,) * len(tally.shape), at.shape[-1])
-        mean, cov = prediction(x, completed(tally, setting.excluded)[0], noise, apart)
+        one_by_one = at.reshape(len(at), *(1,) * len(tally.shape), at.shape[-1])
+        mean, cov = prediction(x, completed(tally, setting.excluded)[0], noise, one_by_one)
         return BlockBelief(mean, cov, np.broadcast_to(params.noise[..., None], mean.shape))
 
     def findings(self, setting: Setting, params: LinearParams) -> Findings:

@@ -101,8 +101,9 @@ class GP:
     def fit(self, tally: Tally, setting: Setting, params: GPParams | None = None) -> GPParams:
         """Return MAP hyper-parameters, searched from the preset's starts or from ``params``.
 
-        An alternative is searched again when it has new data, or when the spread it borrows has changed; all
-        of a study are where every pair's noise leans on all others.
+        An alternative is searched again when it has new data, or when it borrows the spread of the study and
+        that has changed. A noise level of every pair depends on those of all others: then new data anywhere
+        make all alternatives of the study be searched again.
         """
         from argbest.core import fitting  # imports Numba, so not before it is needed
 
@@ -124,8 +125,8 @@ class GP:
         check_fit(found)
         fresh = _in_units(found, data.count.sum(axis=-1), searched, noise, own)
         none = np.zeros((*tally.shape[:-2], tally.shape[-1]))
-        lone = {"correlation": none, "noise_like": np.zeros(tally.shape[:-2])}
-        return scattered(fresh, chosen, params, changed=chosen, **lone)
+        unshared = {"correlation": none, "noise_like": np.zeros(tally.shape[:-2])}
+        return scattered(fresh, chosen, params, changed=chosen, **unshared)
 
     def _noise_like(self, tally: Tally, setting: Setting, params: GPParams) -> Array:
         """Return the likeliest scale of what is like the noise, [...], given what was learned of each."""

@@ -178,7 +178,7 @@ def affordable_correlation(tally: Tally, noise: Array, learned: PairNoise | None
     if learned is None:
         found = common_noise.estimate(tally, noise)
     else:
-        found = common_noise.estimate(tally, noise, learned.fewer) * shown_share(tally, learned)
+        found = common_noise.estimate(tally, noise, learned.divisor) * shown_share(tally, learned)
     for study in np.ndindex(tally.shape[:-2]):
         if not affords_common_noise(tally.count[study]):
             found[study] = 0.0
@@ -209,7 +209,7 @@ def rates_sharing(tally: Tally, noise: Array, events: Array, alone: BoolArray) -
         at = study if events.ndim else ()
         if against[at] or not affords_common_noise(tally.count[at]):
             told[at] = np.nan
-    return common_noise.of_rates(tally, noise, told).but(alone)
+    return common_noise.of_rates(tally, noise, told).without(alone)
 
 
 def shown_share(tally: Tally, learned: PairNoise) -> Array:
@@ -292,8 +292,8 @@ def search_troubles(theta: Array, status: IntArray, rules: Array, kinds: Sequenc
         ended = (status == STALLED) if stalled else (status != 0) & (status != STALLED)
         if ended.any():
             yield (
-                f"The search for hyper-parameters {word}{_of(ended)}: certificates may be wrong. The next "
-                "fit starts it again; simulate a few more replications."
+                f"The search for hyper-parameters {word}{_how_many(ended)}: certificates may be wrong. The "
+                "next fit starts it again; simulate a few more replications."
             )
     found = list(_at_limits(theta, rules, np.array(kinds)))
     if found:
@@ -304,14 +304,16 @@ def search_troubles(theta: Array, status: IntArray, rules: Array, kinds: Sequenc
 
 
 def _at_limits(theta: Array, rules: Array, kinds: AnyArray) -> Iterator[str]:
+    """Yield what it means that searches ended at a limit, for each kind of parameter."""
     low, high = rules[:, -2], rules[:, -1]
     ends = (theta <= low + _TOUCHING) & (low < high), (theta >= high - _TOUCHING) & (low < high)
     for kind, words in _LIMITS.items():
         for meaning, touching in zip(words, ends, strict=True):
             some = np.asarray(touching[:, kinds == kind].any(axis=1))
             if meaning and some.any():
-                yield f"{meaning}{_of(some)}"
+                yield f"{meaning}{_how_many(some)}"
 
 
-def _of(some: BoolArray) -> str:
+def _how_many(some: BoolArray) -> str:
+    """Return of how many alternatives that is so, "" where there is one search for all."""
     return "" if len(some) == 1 else f" for {int(some.sum())} of {len(some)} alternatives"

@@ -91,9 +91,9 @@ class FollowsTheForemost(Policy, Protocol):
 
 
 class NeedsAll(Policy, Protocol):
-    """A policy that needs pairs of a large table that are `out`, for a guarantee.
+    """A policy that needs all pairs of a large table, also those that are `clearly_beaten`: for a guarantee.
 
-    To others those are shown as set aside after one replication.
+    Other policies are shown such pairs as if they were set aside.
     """
 
     needs_all: bool
@@ -148,7 +148,7 @@ def follows_the_foremost(policy: Policy) -> bool:
 
 
 def needs_all(policy: Policy) -> bool:
-    """Return whether the policy needs pairs that are out, too."""
+    """Return whether the policy needs pairs that are `clearly_beaten`, too."""
     return offers(policy, NeedsAll) and bool(policy.needs_all)
 
 
@@ -184,10 +184,10 @@ def of_studies(policy: Policy, studies: Any, shape: tuple[int, ...]) -> Policy:
 
 
 def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> Setting:
-    """Return the setting with the pairs of a large table set aside that are `out`, but for the selected ones.
+    """Return the setting in which `clearly_beaten` pairs of a large table are set aside, if not selected.
 
-    That is so where no pair tells of another: with independent beliefs, or of names in a single context.
-    Elsewhere one may be out by its own replications and yet worth another for what it tells of others.
+    Only where no pair tells of another: with independent beliefs, or of names in a single context. Elsewhere
+    a pair may be beaten by its own replications, and yet worth another one for what that tells of others.
     """
     question = setting.question
     if (
@@ -198,11 +198,11 @@ def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> 
         return setting
     if not independent_cells(belief) and (setting.alternatives is not None or tally.shape[-1] > 1):
         return setting
-    hopeless = clearly_beaten(tally, setting.excluded)
-    hopeless[of_each_context(question.choice(belief))] = False
-    if not hopeless.any():
+    beaten = clearly_beaten(tally, setting.excluded)
+    beaten[of_each_context(question.choice(belief))] = False
+    if not beaten.any():
         return setting
-    return replace(setting, excluded=hopeless if setting.excluded is None else hopeless | setting.excluded)
+    return replace(setting, excluded=beaten if setting.excluded is None else beaten | setting.excluded)
 
 
 @dataclass(frozen=True)

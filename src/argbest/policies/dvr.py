@@ -37,7 +37,7 @@ class _Reduction(OneByOne):
         score = self._score(now)
         if of_table(now.setting.question) is not now.setting.question:
             nothing_open = np.isneginf(np.max(score, axis=(-2, -1), where=now.candidates, initial=-np.inf))
-            if nothing_open.any():  # then what tells most of the best of every context does no harm
+            if nothing_open.any():  # nothing more to learn for this question: then for the usual one
                 usual = self._score(replace(now, setting=replace(now.setting, question=BEST)))
                 score = np.where(nothing_open[..., None, None], usual, score)
         return now.pick(largest(score, now.candidates))
@@ -104,8 +104,8 @@ class DVRLoss(_Reduction):
         if not offers(question, HasLimits):
             return super().decide(now)
         terms = [
-            log_reduction(what, log_weight + _log_parts(setting), cost=setting.cost)
-            for what, log_weight in question.weighed(now.belief, setting.excluded)
+            log_reduction(quantities, log_weight + _log_parts(setting), cost=setting.cost)
+            for quantities, log_weight in question.weighed(now.belief, setting.excluded)
         ]
         return now.pick(largest(np.logaddexp.reduce(terms), now.candidates))
 
@@ -233,14 +233,14 @@ def _correlated(contrasts: Quantities, log_density: Array, ahead: NextReplicatio
     unit = np.ldexp(1.0, -size)[..., None, :, :]
     total = np.zeros((*lead, *belief.mean.shape[-2:]))
     for some in kg.blocks(crowd, total.size, _AT_ONCE):
-        apart = contrasts.covariances(order[..., some])
-        for few in kg.blocks(apart.shape[-3], total.size, _IN_CACHE):
-            part, own = apart[..., few, :, :], weight[..., some][..., few]
+        covariances = contrasts.covariances(order[..., some])
+        for few in kg.blocks(covariances.shape[-3], total.size, _IN_CACHE):
+            part, own = covariances[..., few, :, :], weight[..., some][..., few]
             part *= unit
             if ahead is None:
                 total += np.einsum("...m,...mkc->...kc", own, np.square(part, out=part))
                 continue
-            there = ahead.covariances(part)
-            by_context = own[..., None, None, :] @ np.square(there, out=there)
+            of_next = ahead.covariances(part)
+            by_context = own[..., None, None, :] @ np.square(of_next, out=of_next)
             total += by_context[..., 0, :].swapaxes(-1, -2)
     return np.asarray(kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)

@@ -192,5 +192,5 @@ class LEVI(OneByOne):
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the largest weighted expected improvement."""
-        score = now.setting.per_cost(kg.log_kg_here(now.belief) + kg.log(now.setting.weights))
+        score = now.setting.per_cost(kg.log_kg_in_own_context(now.belief) + kg.log(now.setting.weights))
         return now.pick(largest(score, now.candidates))

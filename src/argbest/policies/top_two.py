@@ -56,13 +56,13 @@ class TopTwo(OneByOne):
         lane = now.lane * (2 + (1 + _REDRAWS) * size)  # every decision of a batch has its own lanes
         leader, challenger, disputed = _dispute(setting, belief, open_, draws, lane + 2)
         context = _in_proportion(np.where(disputed, weights, 0.0), draws.uniform(lane + 1))
-        rival = _of(context, challenger)
+        rival = _selected_in(context, challenger)
         settled = disputed.any(axis=-1)
         if not np.all(settled):
             closest = _closest(belief, leader, open_, setting.excluded, draws, lane + 1)
             context = np.where(settled, context, closest.context)
             rival = np.where(settled, rival, closest.alternative)
-        sides = Decision(_of(context, leader), context), Decision(rival, context)
+        sides = Decision(_selected_in(context, leader), context), Decision(rival, context)
         prefer_leader = draws.uniform(lane) < self._chance(setting, *sides)
         prefer_leader = (prefer_leader & at(open_, sides[0])) | ~at(open_, sides[1])
         return Decision(np.where(prefer_leader, sides[0].alternative, rival), context)
@@ -139,7 +139,7 @@ def _closest(
     return pick(rivals & (rate == lowest), draws, lane)
 
 
-def _of(context: IntArray, selected: IntArray) -> IntArray:
+def _selected_in(context: IntArray, selected: IntArray) -> IntArray:
     """Return the alternative selected in the context, [...] from [..., context]."""
     alternative: IntArray = selected[(*leading(context.shape), context)]
     return alternative

@@ -23,7 +23,7 @@ def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: in
     """
     certificate, selection = study.certificate(delta), study.selection(equal_within=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
-    ahead = forecasting.foreseen(study.view(), LEVEL, delta=delta)
+    ahead = forecasting.quick_forecast(study.view(), LEVEL, delta=delta)
     guaranteed = study.guarantee(delta=delta)
     shown = {
         "problem": study.problem.name,

@@ -66,13 +66,13 @@ class Observed:
             for i, ((k, c), given) in enumerate(self._told())
         ]
 
-    def _numbered(self, number: IntArray) -> tuple[list[_Given], tuple[tuple[int], ...]]:
+    def _numbered(self, number: IntArray) -> tuple[list[_Given], tuple[int, ...]]:
         """Return `rows` in the order of their numbers, and these; summaries have numbers of their own."""
         numbers = number.copy()
         several = np.flatnonzero(self.told.n > 1)
         numbers[several] = number.max() + 1 + np.arange(len(several))
         order, rows = np.argsort(numbers, kind="stable").tolist(), list(self.rows())
-        return [rows[row] for row in order], tuple((int(numbers[row]),) for row in order)
+        return [rows[row] for row in order], tuple(int(numbers[row]) for row in order)
 
     def _told(self) -> list[_Given]:
         """Return the pairs, and what `Study.tell` takes of each, in the order of their first rows."""
@@ -92,7 +92,7 @@ class _AsRun:
     """The initial design of a study whose runs were made elsewhere."""
 
     told: tuple[tuple[int, int], ...]
-    numbers: tuple[tuple[int], ...] | None = None
+    numbers: tuple[int, ...] | None = None
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[tuple[int, int]]:
         return list(self.told)

@@ -281,11 +281,11 @@ class Axis:
 
     def outside(self, rows: "Axis", bounds: Bounds) -> BoolArray:
         """Return [row] whether a row lies out of the bounds, or has a category never seen."""
-        out = np.zeros(len(rows), bool)
+        outside = np.zeros(len(rows), bool)
         for name, values in self.coordinates.items():
             given, (lo, hi) = rows.coordinates[name], bounds.get(name, (0.0, 0.0))
-            out |= [not lo <= float(x) <= hi if name in bounds else x not in values for x in given]
-        return out
+            outside |= [not lo <= float(x) <= hi if name in bounds else x not in values for x in given]
+        return outside
 
     def __len__(self) -> int:
         return len(self.labels)

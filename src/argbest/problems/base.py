@@ -215,6 +215,15 @@ class Problem:
         """Where the contexts come from, if they are a population."""
         return self.contexts.people
 
+    @property
+    def common_random_numbers(self) -> bool:
+        """Whether alternatives share seeds unless a study says otherwise: not where there are limits.
+
+        Shared seeds tell more of differences between alternatives. Whether a limit is kept follows from the
+        level of a response, and of that alternatives with the same luck say no more than one of them does.
+        """
+        return not self.limits
+
     @cached_property
     def setting(self) -> Setting:
         """What models and policies may know of the problem; every context allowed."""
@@ -786,8 +795,8 @@ def _stacked(
         return given
     if not responses:
         raise InputError(
-            f"got {what} by response, of responses that are not declared. Give Problem(..., "
-            f"responses={list(map(str, given))!r}), with all that the simulator returns."
+            f"got {what} by response, and no responses are declared. Declare all that the simulator returns: "
+            f"responses = {list(map(str, given))!r}, and any others."
         )
     wrong = sorted(set(given) - set(responses) if partly else set(responses) ^ set(given))
     if wrong:

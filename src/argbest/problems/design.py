@@ -1,7 +1,8 @@
 """Initial designs: which pairs are simulated before a policy decides; "auto" chooses one by the budget."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 
@@ -33,6 +34,12 @@ class Design(Protocol):
         """
 
 
+class NumbersReplications(Design, Protocol):
+    """A design of pairs that were simulated elsewhere, whose replications have numbers already."""
+
+    numbers: Sequence[int] | None  # of the pairs, in their order; None: 0, 1, ...
+
+
 @dataclass(frozen=True)
 class EveryPair:
     """Every pair, ``replications`` times.
@@ -46,9 +53,17 @@ class EveryPair:
     def __post_init__(self) -> None:
         whole("replications", self.replications, at_least=0)
 
+    def size(self, problem: Problem) -> int:
+        """Return the number of replications of the design.
+
+        Args:
+            problem: What is to be simulated.
+        """
+        return problem.n_alternatives * problem.n_contexts * self.replications
+
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
         """Return all pairs once, then all again, as often as asked."""
-        affordable(_DESIGN, problem.n_alternatives * problem.n_contexts * self.replications, _MOST_PAIRS)
+        affordable(_DESIGN, self.size(problem), _MOST_PAIRS)
         once = [(k, c) for k in range(problem.n_alternatives) for c in range(problem.n_contexts)]
         return once * self.replications
 
@@ -126,8 +141,8 @@ def design(given: object) -> Design:
     """Return the design meant by a number of replications, a design, or a list of (alternative, context)."""
     if is_whole(given):
         return EveryPair(int(given))
-    if hasattr(given, "pairs") and not isinstance(given, type):
-        return cast(Design, given)
+    if offers(given, Design) and not isinstance(given, type):
+        return given
     named = entries(given)
     if named is not None and all(isinstance(each, list | tuple) and len(each) == 2 for each in named):
         return Pairs(tuple((k, c) for k, c in named))
@@ -165,6 +180,14 @@ class SpaceFilling:
         whole("number", self.number, at_least=1)
         whole("replications", self.replications, at_least=1)
 
+    def size(self, problem: Problem) -> int:
+        """Return the number of replications of the design.
+
+        Args:
+            problem: What is to be simulated.
+        """
+        return self.number * self.replications
+
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[tuple[int, int]]:
         """Return the pairs once, then all again, as often as asked."""
         if self.number > problem.n_alternatives * problem.n_contexts:
@@ -182,9 +205,17 @@ class MostlyOnce:
     number: int
     again: int
 
+    def size(self, problem: Problem) -> int:
+        """Return the number of replications of the design.
+
+        Args:
+            problem: What is to be simulated.
+        """
+        return self.number + self.again
+
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
         """Return the pairs in random order, or spread if these are not all; then the first of them again."""
-        affordable(_DESIGN, self.number + self.again, _MOST_PAIRS)
+        affordable(_DESIGN, self.size(problem), _MOST_PAIRS)
         if self.number < problem.n_alternatives * problem.n_contexts:
             once = _spread(problem, self.number, generator)
         else:
@@ -295,11 +326,7 @@ class Automatic:
 
     def size(self, problem: Problem) -> int:
         """Return the number of replications of the design."""
-        design = self.chosen(problem)
-        if isinstance(design, MostlyOnce):
-            return design.number + design.again
-        pairs = design.number if isinstance(design, SpaceFilling) else np.prod(problem.shape)
-        return int(design.replications * pairs)
+        return self.chosen(problem).size(problem)
 
     def reason(self, problem: Problem) -> str:
         """Return what the design does and why, in a line."""

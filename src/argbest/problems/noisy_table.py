@@ -1,7 +1,7 @@
 """Problems that look up a mean and add noise, how hard they are; and families of them, drawn at random."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -95,6 +95,16 @@ class NoisyTable(ByPosition):
         """Return the rewards of positions and seeds, broadcast: what single calls give one by one."""
         cells = np.asarray(alternatives), np.asarray(contexts)
         return np.asarray(self.mean[cells] + self.noise_sd[cells] * self._noise(cells[0], seeds))
+
+    def stacked(self, others: "Sequence[NoisyTable]") -> "NoisyTable":
+        """Return one table with the alternatives of all, those of every other after those before it.
+
+        Args:
+            others: Tables of the same size, with the same correlation.
+        """
+        mean = np.concatenate([self.mean, *(each.mean for each in others)])
+        noise_sd = np.concatenate([self.noise_sd, *(each.noise_sd for each in others)])
+        return replace(self, mean=mean, noise_sd=noise_sd)
 
     def _noise(self, alternatives: IntArray, seeds: IntArray) -> Array:
         """Return standard normal noise: common and own part in the lanes 0 and from 1 of a shared seed."""

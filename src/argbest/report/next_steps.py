@@ -73,7 +73,9 @@ def _of_open(study: Study, commands: "_ToType", *, ahead: bool) -> NextStep:
     if len(selection) > 1:
         least = f"Least sure: {_contexts(study)[worst]}, {least}"
     found = (
-        forecasting.foreseen(study.view(), LEVEL, worst=True, delta=study.indifference()) if ahead else None
+        forecasting.quick_forecast(study.view(), LEVEL, worst=True, delta=study.indifference())
+        if ahead
+        else None
     )
     if found is None or not found.replications:
         return NextStep(f"{least} Simulate on:", commands.simulate(2 * study.n_replications))

@@ -11,6 +11,7 @@ import numpy as np
 
 from argbest.checks import entries, not_negative, real, shown, truth
 from argbest.core.abilities import offers
+from argbest.core.arrays import IntArray
 from argbest.core.goals import checked_names
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
@@ -90,6 +91,20 @@ class AdaptsToSharedSeeds(Protocol):
 def for_shared_seeds(simulate: Any) -> Any:
     """Return the simulator to use where alternatives share seeds: itself, unless it offers another one."""
     return simulate.with_shared_seeds() if offers(simulate, AdaptsToSharedSeeds) else simulate
+
+
+class KeepsTime(Protocol):
+    """A simulator that runs in processes of its own and ends them in time: a thread can wait for it."""
+
+    def within(self, seconds: float) -> Any:
+        """Return the simulator that gives one run so many seconds at most."""
+
+
+class SimulatesMany(Protocol):
+    """A simulator that takes many pairs at once, by their positions, each with its seed."""
+
+    def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Any:
+        """Return the values, or a dict of them by response: what single calls give one by one."""
 
 
 def value_of(given: object) -> Value:

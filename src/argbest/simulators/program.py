@@ -123,6 +123,14 @@ class Program:
         used = program_texts.fields(self._templates)
         return () if program_texts.Field("seed", None) in used else (_NO_SEED,)
 
+    def within(self, seconds: float) -> "Program":
+        """Return the program that is killed after so many seconds at the latest.
+
+        Args:
+            seconds: How long one run may take.
+        """
+        return replace(self, timeout=min(seconds, self.timeout or seconds))
+
     def check_start(self, alternative: Any, context: Any) -> None:
         """Raise an InputError if the program is not to be found on this machine, without running it.
 

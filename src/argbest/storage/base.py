@@ -7,6 +7,7 @@ processes share a study by reading what the others have added before they add to
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from argbest.core.abilities import offers
@@ -269,6 +270,14 @@ class Addressed(Protocol):
     @property
     def called(self) -> str:
         """What the user calls the place, without a password."""
+
+    @property
+    def address(self) -> str:
+        """The path or URL that a command takes, without a password."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file, None for a database on a server."""
 
 
 def is_shared(storage: Storage) -> bool:

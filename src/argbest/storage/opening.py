@@ -72,7 +72,7 @@ def defined(storage: "Storage", name: str, where: object) -> "Plain":
         others = storage.names() if offers(storage, ListsStudies) else []
         listed = ", ".join(map(repr, others[:_MOST_NAMES])) + (", ..." if len(others) > _MOST_NAMES else "")
         hint = f"It holds {listed}: give one of these names." if others else "Check the place and the name."
-        raise StorageError(f"there is no study {name!r} in {shown(where)}. {hint}")
+        raise StorageError(f"there is no study {name!r} in {hiding_secrets(where)}. {hint}")
     return found
 
 
@@ -107,8 +107,8 @@ def meant(text: str) -> bool:
     return _MEANT.match(text) is not None
 
 
-def shown(where: object) -> str:
-    """Return a path, a URL or a storage as it may be shown: with *** in the place of what is secret."""
+def hiding_secrets(where: object) -> str:
+    """Return a path, a URL or a storage as text, with *** in the place of what is secret."""
     text = str(where)
     if "://" not in text:
         return "the address of a database" if meant(text) else text
@@ -121,7 +121,7 @@ def shown(where: object) -> str:
 
 def concealed(text: str) -> str:
     """Return a text with every address in it as it may be shown."""
-    return _IN_TEXT.sub(lambda found: shown(found[0]), text)
+    return _IN_TEXT.sub(lambda found: hiding_secrets(found[0]), text)
 
 
 def without_secrets(text: str, url: "URL") -> str:

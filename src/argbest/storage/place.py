@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
 from argbest.errors import InputError, StorageError
-from argbest.storage.opening import meant, shown, understood
+from argbest.storage.opening import hiding_secrets, meant, understood
 
 WAIT = 60.0  # seconds that somebody waits for a lock: others may be fitting models while they hold it
 _LOOK = 0.25  # seconds between looks at whether SQLite's lock is free; Ctrl-C is heeded in between
@@ -136,7 +136,7 @@ def place(where: object) -> Place:
         raise InputError(f"storage={where!r} names no database. Give {_FORMS}.")
     text = os.fspath(where)
     if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise InputError(f"storage={shown(repr(where))} names no file. Give {_FORMS}.")
+        raise InputError(f"storage={hiding_secrets(repr(where))} names no file. Give {_FORMS}.")
     if meant(text) and "://" not in text:
         raise InputError(f"storage= was given the address of a database, not as a URL. Give {_FORMS}.")
     if "://" not in text or isinstance(where, os.PathLike):
@@ -158,15 +158,15 @@ def _file(text: str) -> Place:
 def _address(text: str) -> Place:
     kind = text.partition("://")[0]
     if kind not in ("sqlite", *_SERVER):
-        strange = shown(text).partition("://")[0]
+        strange = hiding_secrets(text).partition("://")[0]
         raise InputError(f"studies are not kept in databases of the kind {strange!r}. Give {_FORMS}.")
     if kind == "sqlite":
         return _file_url(text)
     url = understood(text)
     if url is None:
         raise InputError(
-            f"the URL {shown(text)} cannot be understood. Give {_FORMS}; write special characters of the "
-            "password as %40 for @, %3A for :, %2F for /, %3F for ?."
+            f"the URL {hiding_secrets(text)} cannot be understood. Give {_FORMS}; write special characters "
+            "of the password as %40 for @, %3A for :, %2F for /, %3F for ?."
         )
     return Place(url.set(drivername="postgresql+psycopg"), None)
 
@@ -175,7 +175,7 @@ def _file_url(text: str) -> Place:
     path = text.removeprefix("sqlite:///")
     if path == text or not path or "?" in path:
         raise InputError(
-            f"{shown(text)!r} names no file. Write sqlite:///study.db without options, or its path."
+            f"{hiding_secrets(text)!r} names no file. Write sqlite:///study.db without options, or its path."
         )
     return _file(path)
 

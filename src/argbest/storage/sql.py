@@ -17,7 +17,7 @@ from argbest.lazy import later
 from argbest.storage.base import BACKUP, Asked, Event, Plain, Told, Worker
 from argbest.storage.connections import READ, Connections
 from argbest.storage.log import SQLLog, read
-from argbest.storage.opening import shown
+from argbest.storage.opening import hiding_secrets
 from argbest.storage.pages import SUMS, Page
 from argbest.storage.place import place
 from argbest.storage.schema import (
@@ -83,7 +83,7 @@ class SQLStorage:
     @property
     def address(self) -> str:
         """The path or URL, without a password."""
-        return shown(self._place.path or self._place.url.render_as_string(hide_password=False))
+        return hiding_secrets(self._place.path or self._place.url.render_as_string(hide_password=False))
 
     @property
     def called(self) -> str:

@@ -42,8 +42,8 @@ def _of_active_rows(ledger: Ledger, trials: list[int]) -> list[int]:
     """Return the trials whose alternative and context are not retired."""
     if not ledger.any_retired:  # by far the most common
         return trials
-    out = ledger.retired
-    return [i for i in trials if not out[ledger.trials.pair(i)]]
+    retired = ledger.retired
+    return [i for i in trials if not retired[ledger.trials.pair(i)]]
 
 
 def of_user(ledger: Ledger, n: int, context: int | None) -> list[tuple[int, int]]:

@@ -149,6 +149,7 @@ def _changed(past: Past, events: Sequence[Event]) -> str:
 
 
 def _shortened(event: Event) -> str:
+    """Return an event as text that fits into a message."""
     return str(event)[:_LONGEST]
 
 
@@ -172,27 +173,28 @@ _LATEST = 9e9  # seconds since 1970: the year 2255
 
 def refuse_unsound(event: Event, ledger: Ledger) -> None:
     """Refuse an event that this study can never have written: applied, it would give wrong results."""
-    if not _sound(event, ledger):
+    if not _event_is_sound(event, ledger):
         raise StorageError(
             f"the stored events contain one that argbest never wrote: {_shortened(event)}. {BACKUP}"
         )
 
 
-def _sound(event: Event, ledger: Ledger) -> bool:
+def _event_is_sound(event: Event, ledger: Ledger) -> bool:
+    """Return whether a study whose ledger this is can have written the event next."""
     if isinstance(event, Refit | Begun):
         return 0 <= event.n_records <= len(ledger.records)
     if not 0 <= event.time < _LATEST:
         return False
     if isinstance(event, Designed):
-        return ledger.design is None and all(_inside(pair, ledger) for pair in event.pairs)
+        return ledger.design is None and all(_in_table(pair, ledger) for pair in event.pairs)
     if isinstance(event, Named):
         return not ledger.problem.responses and bool(event.responses)
     if isinstance(event, Enqueued):
-        return all(_inside(pair, ledger) for pair in event.pairs)
+        return all(_in_table(pair, ledger) for pair in event.pairs)
     if isinstance(event, Revised):
         return _revision_is_sound(event, ledger)
     if isinstance(event, Asked):
-        inside = ledger.design is not None and _inside((event.alternative, event.context), ledger)
+        inside = ledger.design is not None and _in_table((event.alternative, event.context), ledger)
         largest = len(ledger.trials) + ledger.first_free  # number that the next replication may have
         return inside and event.seed >= 0 and 0 <= event.replication <= largest
     if isinstance(event, Told | Failed | Passed) and not 0 <= event.trial < len(ledger.trials):
@@ -204,7 +206,8 @@ def _sound(event: Event, ledger: Ledger) -> bool:
     return not isinstance(event, Told) or _result_is_sound(event, ledger)
 
 
-def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:
+def _in_table(pair: tuple[int, int], ledger: Ledger) -> bool:
+    """Return whether positions are those of a pair of the table as it is now."""
     return _within(pair, ledger.problem.shape)
 
 
@@ -213,6 +216,7 @@ def _within(pair: tuple[int, int], shape: tuple[int, int]) -> bool:
 
 
 def _revision_is_sound(event: Revised, ledger: Ledger) -> bool:
+    """Return whether all that a change of the table says fits the table that it leads to."""
     rows, columns = shape = revised(ledger.problem, event).shape
     return (
         len(event.shares) == columns
@@ -227,6 +231,7 @@ def _revision_is_sound(event: Revised, ledger: Ledger) -> bool:
 
 
 def _result_is_sound(told: Told, ledger: Ledger) -> bool:
+    """Return whether every response has values, or every response a summary, that can be told."""
     responses = told.responses
     as_many = len({each.values is None for each in responses}) == 1
     return (
@@ -238,6 +243,7 @@ def _result_is_sound(told: Told, ledger: Ledger) -> bool:
 
 
 def _value_is_sound(n: int, told: Response) -> bool:
+    """Return whether mean and squares of a response are finite, and those of its values if it has some."""
     values = told.values
     if not (abs(told.mean) <= LARGEST and 0 <= told.m2 <= LARGEST**2):
         return False

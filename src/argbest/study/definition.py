@@ -54,7 +54,7 @@ class Options:
         initial: object = AUTO,
         seed: object = 0,
         refit_every: object = "auto",
-        common_random_numbers: object = True,
+        common_random_numbers: object = None,
         cost: object = None,
         where: str = "",
     ) -> "Options":
@@ -69,7 +69,9 @@ class Options:
             check_prior_runs(chosen_model, problem)
         root = whole(f"{where}seed", seed, at_least=0, below=2**64)
         every = schedule.checked(f"{where}refit_every", refit_every)
-        common = flag(f"{where}common_random_numbers", common_random_numbers)
+        common = problem.common_random_numbers
+        if common_random_numbers is not None:
+            common = flag(f"{where}common_random_numbers", common_random_numbers)
         with within(where and f"{where}initial"):
             design = _initial(initial, problem, root)
         table = _cost(cost, problem.shape)
@@ -135,12 +137,15 @@ def numbers(stored: Plain) -> list[int] | None:
 
 
 def _initial(given: object, problem: Problem, seed: int) -> list[list[int]] | str:
+    """Return the initial design as positions, with a replication number where it says one; or "auto"."""
     if is_auto(given):
         return AUTO
     chosen = designs.design(given)
     pairs = chosen.pairs(problem, streams.generator(seed, streams.Purpose.DESIGN))
-    numbers = getattr(chosen, "numbers", None)
-    return [[*pair, *more] for pair, more in zip(pairs, numbers or [()] * len(pairs), strict=True)]
+    numbers = chosen.numbers if offers(chosen, designs.NumbersReplications) else None
+    if numbers is None:
+        return [list(pair) for pair in pairs]
+    return [[*pair, number] for pair, number in zip(pairs, numbers, strict=True)]
 
 
 def _plan(given: object) -> Plain:
@@ -270,6 +275,7 @@ def _cost(given: object, shape: tuple[int, int]) -> Any:
 
 
 def _object(what: str, stored: Plain, given: Any) -> Any:
+    """Return the policy or the model that was stored, or the one given in its place."""
     if given is not None:
         return given
     if "foreign" in stored:
@@ -281,6 +287,7 @@ def _object(what: str, stored: Plain, given: Any) -> Any:
 
 
 def _of_axis(axis: Axis) -> Plain:
+    """Return the alternatives or the contexts as plain values."""
     columns = {name: list(values) for name, values in axis.columns.items()}
     return {
         "labels": list(axis.labels),
@@ -293,6 +300,7 @@ def _of_axis(axis: Axis) -> Plain:
 
 
 def _axis(kind: Kind, stored: Plain) -> Axis:
+    """Return the alternatives or the contexts that `_of_axis` described."""
     columns = {name: tuple(values) for name, values in stored["columns"].items()}
     declared = frozenset(stored.get("categorical", ()))  # studies of version 0.1 know none
     people = People.from_plain(stored["people"]) if "people" in stored else None
@@ -342,6 +350,7 @@ def differences(
 
 
 def _value_differences(old: Plain, new: Plain, names: tuple[str, ...]) -> Iterator[_Difference]:
+    """Yield which of these values differ."""
     for name in names:
         if old.get(name) != new.get(name):
             yield name, _value(old.get(name)), _value(new.get(name))
@@ -386,6 +395,7 @@ def _prior_run_differences(old: Plain | None, new: Plain | None) -> Iterator[_Di
 
 
 def _design_differences(old: list[Any] | str, new: list[Any] | str) -> Iterator[_Difference]:
+    """Yield how the initial design differs: in its number of replications, or in its pairs."""
     if isinstance(old, str) or isinstance(new, str):
         if old != new:
             was, now = (each if isinstance(each, str) else f"{len(each)} replications" for each in (old, new))

@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
+from argbest.core.abilities import offers
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem, Simulate
 from argbest.simulators import process
-from argbest.simulators.calling import Outcome, checked, evaluate, reason
-from argbest.simulators.program import Program
+from argbest.simulators.calling import KeepsTime, Outcome, checked, evaluate, reason
 from argbest.study.rewards import impossible_value
 from argbest.study.run_options import Resources
 from argbest.study.trial import Trial
@@ -26,6 +26,14 @@ _Call: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
 
 _POLL = 0.2  # seconds between looks at what other processes do
 _NEGLIGIBLE = 0.02  # part of a job's time that a worker may wait for its next job
+
+
+class ComesAndGoes(Protocol):
+    """An executor whose workers come and go."""
+
+    @property
+    def present(self) -> int:
+        """How many workers there are now."""
 
 
 class CallersThread(Executor):
@@ -69,6 +77,7 @@ class Threads(Executor):
         return False
 
     def _serve(self) -> None:
+        """Make the calls that come, one after the other, until None comes."""
         while (job := self._jobs.get()) is not None:
             future, fn, args, kwargs = job
             if not future.set_running_or_notify_cancel():
@@ -89,7 +98,7 @@ def chosen(stack: ExitStack, simulate: Simulate, resources: Resources) -> tuple[
     if resources.workers is None and resources.timeout is None:
         return CallersThread(), 1
     slots = resources.workers or 1
-    if isinstance(simulate, Program):  # has processes of its own, and keeps its time; threads wait for them
+    if offers(simulate, KeepsTime):
         return stack.enter_context(Threads(slots)), slots
     from argbest.simulators.pool import SimulationPool, check_portable
 
@@ -129,7 +138,8 @@ class Jobs:
     @property
     def open_slots(self) -> int:
         """How many may simulate now: an executor whose workers come and go says how many are present."""
-        return min(self.slots, max(1, getattr(self.executor, "present", self.slots)))
+        present = self.executor.present if offers(self.executor, ComesAndGoes) else self.slots
+        return min(self.slots, max(1, present))
 
     @property
     def at_a_time(self) -> int:
@@ -185,7 +195,7 @@ class Jobs:
                 found.append(self.finished.get(timeout=_POLL))
             except Empty:
                 found += self._out_of_time()
-                if not found and fill is not None and hasattr(self.executor, "present"):
+                if not found and fill is not None and offers(self.executor, ComesAndGoes):
                     fill()
         self.last_look, self.learning = time.monotonic(), 0.0
         with suppress(Empty):
@@ -227,10 +237,8 @@ class Jobs:
 
 
 def in_time(simulate: Simulate, timeout: float | None) -> Simulate:
-    """Return the simulator; a program is given the time limit, which it keeps itself."""
-    if timeout is None or not isinstance(simulate, Program):
-        return simulate
-    return replace(simulate, timeout=min(timeout, simulate.timeout or timeout))
+    """Return the simulator; one that keeps its time, as a program does, is given the time limit."""
+    return simulate.within(timeout) if timeout is not None and offers(simulate, KeepsTime) else simulate
 
 
 def outcomes(future: Job, n: int, seconds: float) -> Sequence[Outcome]:

@@ -13,8 +13,8 @@ from argbest.storage.base import Plain, Revised
 
 def revised(problem: Problem, event: Revised) -> Problem:
     """Return the problem with its table as an event changes it."""
-    alternatives = _with(problem.alternatives, event.alternatives)
-    contexts = _with(problem.contexts, event.contexts)
+    alternatives = _with_rows(problem.alternatives, event.alternatives)
+    contexts = _with_rows(problem.contexts, event.contexts)
     return problem.revised(
         replace(alternatives, retired=frozenset(event.retired_alternatives)),
         replace(contexts, retired=frozenset(event.retired_contexts)),
@@ -31,7 +31,7 @@ def plain_rows(before: Axis, after: Axis) -> Plain | None:
     return {"labels": list(after.labels[n:]), "columns": columns}
 
 
-def _with(axis: Axis, added: Any) -> Axis:
+def _with_rows(axis: Axis, added: Any) -> Axis:
     """Return an axis with the rows that `plain_rows` has stored."""
     if added is None:
         return axis

@@ -288,7 +288,7 @@ class Journal:
             )
         except TooFewDataError:
             on_their_way = bool(due) or any(
-                self.ledger.trials.designed(i) for i, who in self.ledger.held.items() if who != BY_HAND
+                self.ledger.trials.designed(i) for i, worker in self.ledger.held.items() if worker != BY_HAND
             )
             if request.trials_left is None or not on_their_way:
                 raise
@@ -373,6 +373,7 @@ class Journal:
         return last if last.done or last.setting is self.open_setting() else None
 
     def _new_learning(self, tallies: tuple[Tally, ...]) -> Learning:
+        """Return what learns from all records told so far, when somebody asks."""
         ledger = self.ledger
         return Learning(
             self.model, self.open_setting(), self._knowledge, tallies, ledger.trials, ledger.records,
@@ -472,6 +473,7 @@ class Journal:
         self._keep_snapshot()
 
     def _forget(self) -> None:
+        """Begin with the ledger of a study without events."""
         self.ledger = checking.empty_ledger(self._first_problem, self._stored)
         self.policy, self._begun = self._first_policy, False
         self._knowledge = self._learning = self._refit = None
@@ -535,6 +537,7 @@ class Journal:
         self._interrupted = before
 
     def _apply_stored(self, event: Event) -> None:
+        """Apply an event from the storage: to the ledger, and to what was learned or fixed by then."""
         checking.refuse_unsound(event, self.ledger)
         if isinstance(event, Refit) and event.params is not None:
             self._restore_refit(event)

@@ -37,7 +37,7 @@ class Knowledge(NamedTuple):
     """What is known of every sum of responses that is learned, and the last refit it rests on."""
 
     learned: step.Learned
-    n_fitted: int  # observations at the last refit
+    n_fitted: int  # replications at the last refit
     n_records: int  # records the belief has taken in
     seconds: float = math.inf  # that the last refit took, as far as is known
 
@@ -71,7 +71,7 @@ def learn(
     n: int,
     refit_every: schedule.Schedule,
 ) -> Knowledge:
-    """Return the knowledge that takes in all records, of ``n`` observations.
+    """Return the knowledge that takes in all records, of ``n`` replications.
 
     The ``tallies`` are those of all sums of responses that are learned (``setting.basis``).
     Hyper-parameters and standardisation are refreshed when `schedule.due` says so; until then every record
@@ -100,7 +100,7 @@ def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, basis:
     trial, n = told["trial"][row], told["n"][row]
     where = Decision(*map(np.asarray, trials.pair(trial)))
     values, means = records.values(row), basis.sums(records.mean(row))
-    sums = None if values is None else basis.sums(values)
+    sums = None if values is None or not records.shared(row) else basis.sums(values)
 
     def updated(i: int, of_sum: Belief) -> Belief:
         if not shares_noise(of_sum) or sums is None:
@@ -164,7 +164,7 @@ class Learning:
     tallies: tuple[Tally, ...]
     trials: Trials
     records: Records  # of the living study
-    n: int  # observations
+    n: int  # replications
     refit_every: schedule.Schedule
 
     def __post_init__(self) -> None:
@@ -249,10 +249,10 @@ def integrated_by_seed(
     They are the same for the same data and seed. None where the model offers only its estimates.
     """
     generator = streams.generator(seed, streams.Purpose.INTEGRATION)
-    # With limits, what is ruled out counts as an alternative that breaks one of them.
-    out = ruled_out if len(setting.basis.outcomes) == 1 else None
+    # With limits, what is ruled excluded counts as an alternative that breaks one of them.
+    excluded = ruled_out if len(setting.basis.outcomes) == 1 else None
     of_sums = [
-        integrated(model, tally, setting, params, generator, ruled_out=out, known=belief)
+        integrated(model, tally, setting, params, generator, ruled_out=excluded, known=belief)
         for tally, params, belief in zip(tallies, learned.params, sums_of(learned.belief), strict=True)
     ]
     return None if of_sums[0] is None else tuple(each for each in of_sums if each is not None)

@@ -236,8 +236,8 @@ class Ledger:
         """[alternative, context] whether a pair is not asked for: set aside or retired; None: all are."""
         if not self.failed and not self.any_retired:  # by far the most common
             return None
-        out = self.set_aside | self.retired
-        return out if out.any() else None
+        unused = self.set_aside | self.retired
+        return unused if unused.any() else None
 
     @property
     def ruled_out(self) -> BoolArray | None:
@@ -247,8 +247,8 @@ class Ledger:
         """
         if not self.failed and not self.any_retired:  # by far the most common
             return None
-        out = (self.set_aside & (self.live.count == 0)) | self.retired
-        return out if out.any() else None
+        impossible = (self.set_aside & (self.live.count == 0)) | self.retired
+        return impossible if impossible.any() else None
 
     def first_own_number(self) -> int:
         """Return the number from which replications of a pair share no seed with any other, if parted now."""
@@ -323,6 +323,7 @@ class Ledger:
             self._make_room_for_responses()
 
     def _ask(self, event: Asked) -> None:
+        """Add a trial, and take its pair off the initial design, or off what the user enqueued."""
         pair = event.alternative, event.context
         if event.trial != len(self.trials) or (event.designed and pair not in self.queue):
             raise StorageError(
@@ -342,6 +343,7 @@ class Ledger:
         self.pending[pair] += 1
 
     def _tell(self, event: Told) -> None:
+        """Add the result of a trial to the values, the tallies, and what a guarantee counts."""
         pair, number = self.trials.pair(event.trial), self.trials.columns["replication"][event.trial]
         self._close(event, pair, len(self.records))
         shared = self.parted is None or event.trial < self.n_shared
@@ -381,6 +383,7 @@ class Ledger:
         return means, [_m2_of_sum(weights, [each.m2 for each in told]) for weights in basis.weights]
 
     def _fail(self, event: Failed) -> None:
+        """Count a failure; a pair that is then set aside is dropped from the initial design."""
         pair = self.trials.pair(event.trial)
         self.in_order.end(pair, self.trials.columns["replication"][event.trial], range(0))
         self.failed[event.trial] = event
@@ -394,6 +397,7 @@ class Ledger:
             self.queue = [other for other in self.queue if other != pair]
 
     def _pass(self, event: Passed) -> None:
+        """Hand a trial under way to another worker, or back, to be asked for again."""
         if self.trials.columns["end"][event.trial] != OPEN:  # nothing told is ever taken back
             return
         pair = self.trials.pair(event.trial)
@@ -405,6 +409,7 @@ class Ledger:
             self.given_back.append(event.trial)
 
     def _close(self, event: Told | Failed, pair: tuple[int, int], end: int) -> None:
+        """Take a trial that ended from those under way; ``end`` is its record, or that it failed."""
         self.pending[pair] -= self._release(event.trial)
         self.trials.columns["end"][event.trial] = end
         self.spent += event.seconds or 0.0

@@ -67,16 +67,16 @@ def weighing(journal: "Journal", weights: object) -> Revised:
     problem, ledger = journal.problem, journal.ledger
     _refuse_population(problem, "given other weights")
     contexts, shares = problem.contexts, ledger.shares
-    there = np.flatnonzero(contexts.active)
-    given = _by_row(weights, contexts, there, "Give one weight for every context that is not retired")
+    active = np.flatnonzero(contexts.active)
+    given = _by_row(weights, contexts, active, "Give one weight for every context that is not retired")
     if (given < 0).any() or not 0 < given.sum() < np.inf:
         raise InputError(
             f"got weights {given.tolist()}; expected none negative and a positive, finite sum. "
             "Use 0 for a context that does not count in averages."
         )
-    before = shares[there].sum()
+    before = shares[active].sum()
     scaled = shares * (given.sum() / before if before > 0 else 1.0)  # retired ones keep their relative weight
-    scaled[there] = given
+    scaled[active] = given
     return _event(journal, problem.alternatives, contexts, scaled, ledger.cost)
 
 
@@ -118,12 +118,12 @@ def _followed_shares(journal: "Journal", wanted: Problem, contexts: Axis, where:
     Equal weights, there and at the beginning of the study, count as none given. ``where`` has the positions
     of the wanted contexts.
     """
-    own, there = journal.ledger.shares, journal.problem.contexts.active
+    own, active = journal.ledger.shares, journal.problem.contexts.active
     alike = all(np.ptp(each) == 0.0 for each in (wanted.weights, journal.first_problem.weights))
-    shares = np.full(len(contexts), own[there].mean())
+    shares = np.full(len(contexts), own[active].mean())
     shares[: len(own)] = own
     if not alike:
-        shares = shares / own[there].sum()
+        shares = shares / own[active].sum()
         shares[where] = wanted.weights
     return shares
 
@@ -162,7 +162,7 @@ def _refuse_old_seeds(journal: "Journal") -> None:
         raise InputError(
             "this study was made by version 0.2 or an older one: its seeds depend on the number of "
             "alternatives and contexts, so that none can be added. Begin a new study with all of them, and "
-            "tell it the observations of this one."
+            "tell it the replications of this one."
         )
 
 
@@ -195,8 +195,8 @@ def changes_in_words(before: Problem, after: Problem) -> list[str]:
             found.append(
                 f"{len(new)} {axis.kind}{several} added: {first_of([str(each) for each in new], 5)}."
             )
-    there = before.contexts.active & after.contexts.active[: before.n_contexts]
-    was, now = (each[: before.n_contexts][there] for each in (before.weights, after.weights))
+    in_both = before.contexts.active & after.contexts.active[: before.n_contexts]
+    was, now = (each[: before.n_contexts][in_both] for each in (before.weights, after.weights))
     if not np.allclose(was * now.sum(), now * was.sum(), rtol=1e-9, atol=0.0):
         found.append("The weights of the contexts were changed.")
     return found

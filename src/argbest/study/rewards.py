@@ -134,6 +134,7 @@ def end_of_rate(
 def _end_of_rate(
     problem: Problem, i: int, before: RewardsSoFar, now: RewardsSoFar, told: Sequence[Told]
 ) -> str:
+    """Return the sentence of `end_of_rate` about one response, by its place."""
     if problem.declares_rate(i) or now.kind == before.kind:
         return ""
     odd = next((each for each in told if kind_of(each.n, each.responses[i]) > before.kind), None)
@@ -159,4 +160,5 @@ def _end_of_rate(
 
 
 def _fits(value: float, kind: RewardKind) -> bool:
+    """Return whether a value is True or False, or of the other kinds, 0 or 1."""
     return isinstance(value, bool) if kind == RewardKind.TRUTHS else value in (0, 1)

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,24 @@ if TYPE_CHECKING:
 
 Stop: TypeAlias = Callable[["Study"], bool]
 Progress: TypeAlias = Callable[[int, int], None]
+
+
+class SaysWhatIsMissing(Protocol):
+    """A stop rule that says what is still missing: once the initial design is in, a run simulates that alone.
+
+    It is asked after every result; other rules are asked when the hyper-parameters are learned again.
+    """
+
+    def __call__(self, study: "Study") -> bool:
+        """Return whether the run shall end."""
+
+    def check(self, study: "Study") -> None:
+        """Raise an InputError if a study can never meet this rule."""
+
+    def missing(self, study: "Study") -> BoolArray:
+        """Return the pairs that still need replications, [alternative, context]."""
+
+
 OnResult: TypeAlias = Callable[[Trial, Any], None]  # a number, or a dict of them by response
 _LARGEST = {"workers": 10**4, "batch": 10**7}
 _RENEWED = 0.3  # seconds between two pictures of a bar in a notebook
@@ -97,7 +115,7 @@ class RunEnd:
     def trials_left(self, journal: Journal) -> int:
         """Return how many more trials the run may begin, those under way taken into account."""
         ledger, left = journal.ledger, math.inf
-        under_way = [i for i, who in ledger.held.items() if who != BY_HAND]
+        under_way = [i for i, worker in ledger.held.items() if worker != BY_HAND]
         if self.budget is not None:
             left = self.budget - ledger.n_replications - len(under_way)
         if self.seconds is not None and ledger.spent + journal.expected_seconds(under_way) >= self.seconds:
@@ -237,6 +255,22 @@ class GuaranteedPCS:
         """Return whether every context is certified."""
         return not self.missing(study).any()
 
+    def check(self, study: "Study") -> None:
+        """Refuse a study of another question than the best of every context, or without what is assumed.
+
+        Args:
+            study: The study that is to stop.
+        """
+        view = study.view()
+        if not view.asks_about_table:
+            raise InputError(
+                "GuaranteedPCS is about the best alternative of every context, and this study asks the "
+                f"question {view.question.name!r}. Use ExpectedPCS or OpportunityCost, which are about its "
+                "answer."
+            )
+        if view.problem.is_named:
+            view.assumed(self.assume)
+
     def missing(self, study: "Study") -> BoolArray:
         """Return the pairs that still need replications, [alternative, context].
 
@@ -281,6 +315,7 @@ def phase() -> str:
 
 @contextmanager
 def _bar(budget: int, done: int, opening: str) -> Iterator[Progress]:
+    """Yield the function that moves a bar in a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TimeElapsedColumn
     from rich.progress import TimeRemainingColumn as Remaining

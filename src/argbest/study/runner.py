@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from argbest import registry
 from argbest.core import schedule
+from argbest.core.abilities import offers
 from argbest.engine.step import shown_to_policies
 from argbest.errors import (
     DataNotice,
@@ -31,15 +32,15 @@ from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
 from argbest.storage.base import is_shared
 from argbest.study import executors
-from argbest.study.journal import BY_HAND, Request
+from argbest.study.journal import BY_HAND, Journal, Request
 from argbest.study.ledger import Ledger
 from argbest.study.rewards import end_of_rate
 from argbest.study.run_options import (
-    GuaranteedPCS,
     OnResult,
     Progress,
     Resources,
     RunEnd,
+    SaysWhatIsMissing,
     afford,
     reporter,
     tracker,
@@ -70,16 +71,16 @@ def run(
     journal, patience = study._journal, Patience()
     with ExitStack() as stack:
         stack.enter_context(journal.patient(patience))
-        simulate = executors.in_time(_ready(study, end), resources.timeout)
+        simulate = executors.in_time(_ready(study, journal, end), resources.timeout)
         executor, slots = executors.chosen(stack, simulate, resources)
         presence = Presence(slots=slots)
         shared = is_shared(journal.storage)
         stack.enter_context(presence.announced(journal.storage.greet, patience) if shared else nullcontext())
         total = end.budget or math.ceil(end.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
-        report = stack.enter_context(reporter(progress, total, end.done(study._journal.ledger), opening))
+        report = stack.enter_context(reporter(progress, total, end.done(journal.ledger), opening))
         jobs = executors.Jobs(executor, slots, simulate, resources)
-        this_run = _Run(study, end, resources, jobs, presence, patience, report, total, track)
+        this_run = _Run(study, journal, end, resources, jobs, presence, patience, report, total, track)
         this_run.to_the_end()
     advice = this_run.advice()
     if advice and (shared or slots > 1):
@@ -91,6 +92,7 @@ class _Run:
     """One run under way."""
 
     study: "Study"
+    journal: Journal
     end: RunEnd
     resources: Resources
     jobs: executors.Jobs
@@ -142,7 +144,8 @@ class _Run:
             raise
 
     def _simulate(self) -> None:
-        if is_shared(self.study._journal.storage):
+        """Keep all slots busy until the end; then wait for what is under way."""
+        if is_shared(self.journal.storage):
             self.study.refresh()
             self._give_back_trials_of_dead_workers()
         while not self._is_over():
@@ -155,7 +158,7 @@ class _Run:
                 time.sleep(_POLL)
                 self.study.refresh()
         if recalled := self.jobs.recall():
-            self.study._journal.give_back(recalled)
+            self.journal.give_back(recalled)
         while self.jobs.under_way:
             self._collect()
 
@@ -177,7 +180,7 @@ class _Run:
         self.patience.end()
         for job in self.jobs.under_way:
             job.cancel()
-        journal, values = self.study._journal, [each for each in self.untold if each[1].value is not None]
+        values = [each for each in self.untold if each[1].value is not None]
         try:
             if values and not self.patience.gave_up:
                 self._tell(values)
@@ -188,21 +191,25 @@ class _Run:
             ]
             if not self.patience.gave_up:
                 unfinished = [trial.id for some in trials for trial in some]
-                journal.give_back(unfinished, workers=[self.presence.name])
+                self.journal.give_back(unfinished, workers=[self.presence.name])
         except (StorageError, KeyboardInterrupt):  # other workers take the trials, once this one is silent
             self.patience.give_up()
-        lost = [record(trial, outcome.value, outcome.seconds, journal.responses) for trial, outcome in values]
-        return keep(journal.storage, self.presence.name, lost, journal.responses or ()) if lost else ""
+        lost = [
+            record(trial, outcome.value, outcome.seconds, self.journal.responses) for trial, outcome in values
+        ]
+        return (
+            keep(self.journal.storage, self.presence.name, lost, self.journal.responses or ()) if lost else ""
+        )
 
     def _is_over(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
         study, end = self.study, self.end
-        if end.reached(study._journal.ledger) or finished(study.policy, study._journal.ledger.live):
+        if end.reached(self.journal.ledger) or finished(study.policy, self.journal.ledger.live):
             return True
         n = study.n_replications
         due = (
             self.checked is None
-            or isinstance(end.stop, GuaranteedPCS)
+            or offers(end.stop, SaysWhatIsMissing)
             or schedule.due(study.model, study.refit_every, n, self.checked)
         )
         if end.stop is None or not due or study.n_queued or not n:
@@ -219,26 +226,25 @@ class _Run:
 
     def _ask(self, n: int) -> int:
         """Ask for trials for up to n jobs, give them to the executor, and return how many jobs they are."""
-        journal, known = self.study._journal, self.study._journal.knowledge
-        batch, since = self.resources.batch, _clock()
+        known, batch, since = self.journal.knowledge, self.resources.batch, _clock()
         request = Request(
             n * batch, self.presence.name, trials_left=self.end.trials_left, policy=self._last_stage
         )
-        trials = journal.ask(request)
-        if (now := journal.knowledge) and (known is None or known.n_fitted != now.n_fitted):
+        trials = self.journal.ask(request)
+        if (now := self.journal.knowledge) and (known is None or known.n_fitted != now.n_fitted):
             self.jobs.learned(now.seconds, first=known is None)
         self.asked, self.asking = self.asked + len(trials), self.asking + _clock() - since
         for first in range(0, len(trials), batch):
             try:
                 self.jobs.submit(trials[first : first + batch])
             except BaseException:
-                journal.give_back([trial.id for trial in trials[first:]])
+                self.journal.give_back([trial.id for trial in trials[first:]])
                 raise
         return math.ceil(len(trials) / batch)
 
     def _last_stage(self, ledger: Ledger) -> Policy | None:
         """Return the policy that decides instead of the study's: for a guarantee, or to confirm."""
-        if isinstance(self.end.stop, GuaranteedPCS):
+        if offers(self.end.stop, SaysWhatIsMissing):
             return registry.separation(self.end.stop.missing(self.study))
         if not self.end.confirm or self.end.budget is None:
             return None
@@ -255,17 +261,17 @@ class _Run:
             self._ask_before_learning()
         while self.untold:
             self._tell_next()
-        self.report(self.end.done(self.study._journal.ledger), self.total)
+        self.report(self.end.done(self.journal.ledger), self.total)
 
     def _possible(self, outcome: Outcome) -> Outcome:
         """Return the outcome, a failure if the problem rules it out; the first one names the responses."""
         if outcome.value is not None:
-            self.study._journal.name_responses(outcome.value)
+            self.journal.name_responses(outcome.value)
         return executors.possible(outcome, self.study.problem)
 
     def _ask_before_learning(self) -> None:
         """Ask for jobs ahead if the study, once these values are told, learns when it is asked again."""
-        study, known = self.study, self.study._journal.knowledge
+        study, known = self.study, self.journal.knowledge
         n = study.n_replications + len(self.untold)
         if known is None or not schedule.due(study.model, study.refit_every, n, known.n_fitted):
             return
@@ -275,7 +281,6 @@ class _Run:
 
     def _tell_next(self) -> None:
         """Tell the values up to the first failure in one transaction; if a failure comes first, record it."""
-        journal = self.study._journal
         values = list(takewhile(lambda each: each[1].value is not None, self.untold))
         some = values or self.untold[:1]
         trial, outcome = some[0]
@@ -286,9 +291,9 @@ class _Run:
             self._tell(values)
         else:
             with suppress(TrialError):  # another worker took this one for dead, and was quicker
-                journal.fail(trial, str(outcome.reason), again=True, seconds=outcome.seconds)
+                self.journal.fail(trial, str(outcome.reason), again=True, seconds=outcome.seconds)
         del self.untold[: len(some)]
-        self.failed = 0 if journal.ledger.records else self.failed + 1
+        self.failed = 0 if self.journal.ledger.records else self.failed + 1
         if self.failed >= HOPELESS:
             raise SimulationError(
                 f"the first {self.failed} simulations all failed, the last one with: "
@@ -298,11 +303,12 @@ class _Run:
 
     def _tell(self, values: list[tuple[Trial, Outcome]]) -> None:
         """Tell values, but for those that another worker, which took this one for dead, has told already."""
-        journal = self.study._journal
-        told = [record(trial, outcome.value, outcome.seconds, journal.responses) for trial, outcome in values]
-        before = journal.ledger.rewards_of
-        stored = set(journal.tell_all(told))
-        if remark := end_of_rate(self.study.problem, before, journal.ledger.rewards_of, told):
+        told = [
+            record(trial, outcome.value, outcome.seconds, self.journal.responses) for trial, outcome in values
+        ]
+        before = self.journal.ledger.rewards_of
+        stored = set(self.journal.tell_all(told))
+        if remark := end_of_rate(self.study.problem, before, self.journal.ledger.rewards_of, told):
             warnings.warn(remark, DataNotice, stacklevel=8)
         for trial, outcome in values:
             if trial.id in stored and outcome.value is not None:
@@ -312,38 +318,35 @@ class _Run:
         """Return whether no other worker has trials under way; those of dead workers are given back."""
         if self._give_back_trials_of_dead_workers():
             return False
-        return all(who == BY_HAND for who in self.study._journal.ledger.held.values())
+        return all(worker == BY_HAND for worker in self.journal.ledger.held.values())
 
     def _give_back_trials_of_dead_workers(self) -> bool:
         """Give back the trials of workers that died, to be asked for first; return whether there were any."""
-        journal = self.study._journal
-        held = {i: who for i, who in journal.ledger.held.items() if who != BY_HAND}
+        held = {i: name for i, name in self.journal.ledger.held.items() if name != BY_HAND}
         if not held:
             return False
-        known, unreached = {worker.name: worker for worker in journal.workers()}, self.patience.unreached
+        known, unreached = {worker.name: worker for worker in self.journal.workers()}, self.patience.unreached
         dead = {
-            who
-            for who in held.values()
-            if who not in known or self.watch.dead(known[who], unreached=unreached)
+            name
+            for name in held.values()
+            if name not in known or self.watch.dead(known[name], unreached=unreached)
         }
         if dead:
-            journal.give_back([i for i, who in held.items() if who in dead], workers=dead)
+            self.journal.give_back([i for i, name in held.items() if name in dead], workers=dead)
         return bool(dead)
 
 
-def _ready(study: "Study", end: RunEnd) -> Simulate:
+def _ready(study: "Study", journal: Journal, end: RunEnd) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
     question = shown_to_policies(study.problem.setting).question
     if end.confirm and end.budget is not None:  # all of this is refused before anything is simulated
         refuse_other_questions(registry.confirmation(), question)
-    if isinstance(end.stop, GuaranteedPCS):
-        _refuse_guarantee_of_other_questions(study)
-        if study.problem.is_named:
-            study.view().assumed(end.stop.assume)
-    study._journal.begin(end.budget)
-    ledger = study._journal.ledger
+    if offers(end.stop, SaysWhatIsMissing):
+        end.stop.check(study)
+    journal.begin(end.budget)
+    ledger = journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
     if due:
         n_own = len(ledger.enqueued)
@@ -353,13 +356,3 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)
     return simulate
-
-
-def _refuse_guarantee_of_other_questions(study: "Study") -> None:
-    """Refuse a guarantee as a stop rule of another question than the best of every context."""
-    view = study.view()
-    if not view.asks_about_table:
-        raise InputError(
-            "GuaranteedPCS is about the best alternative of every context, and this study asks the question "
-            f"{view.question.name!r}. Use ExpectedPCS or OpportunityCost, which are about its answer."
-        )

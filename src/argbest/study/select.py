@@ -42,7 +42,7 @@ def select(
     initial: object = "auto",
     seed: int = 0,
     refit_every: int | str = "auto",
-    common_random_numbers: bool = True,
+    common_random_numbers: bool | None = None,
     cost: object = None,
     prior_runs: "pd.DataFrame | None" = None,
     storage: str | PathLike[str] | Storage | None = None,
@@ -104,7 +104,7 @@ def select(
         refit_every: After how many replications the model's hyper-parameters are learned again; "auto": as
             the model asks.
         common_random_numbers: Whether the n-th replication of every alternative in a context has the same
-            seed, so that noise which alternatives share cancels.
+            seed, so that noise which alternatives share cancels; None: yes, unless there are limits.
         cost (table or "measured"): What a replication of each pair costs, [alternative, context], or
             "measured": learned from run times; policies then weigh value per cost.
         prior_runs (DataFrame): Runs of an earlier source to begin with, a row each: old data, or another

@@ -70,6 +70,7 @@ class InOrder:
         self._next[pair] = number
 
     def _append(self, pair: tuple[int, int], rows: range) -> None:
+        """Count rows of the store as the next values of a pair."""
         counted, goal = self._rows.setdefault(pair, []), self.goal
         for row in rows:
             if counted:
@@ -245,6 +246,8 @@ class Separations:
         return _doubts(slack, alpha * shares, resolution)
 
     def _of_context(self, context: int, chosen: int, alpha: float, assumed: Assumption) -> Array:
+        """Return the bounds of `lower` in one context."""
+
         def made() -> Array:
             differences, shares, resolution = self._differences(context, chosen)
             ends = None
@@ -258,6 +261,8 @@ class Separations:
         return self._once(context, (context, chosen, alpha, assumed), made)
 
     def _slack(self, context: int, limit: int, broken: bool, alpha: float, assumed: Assumption) -> Array:
+        """Return the bounds of `kept` in one context."""
+
         def made() -> Array:
             slack, shares, resolution = self._slacks(context, limit)
             ends = assumed.reward_range
@@ -286,12 +291,12 @@ class Separations:
 
         The parts are [alternative]. Slacks closer than the resolution are equal but for rounding.
         """
-        how = self.basis.outcomes[limit + 1]
-        values, runs = self._in_order.sum_of_context(context, self.basis.weights[how.sum])
-        slack = how.sign * values + how.constant
-        scale = float(np.max(np.abs(values), initial=abs(how.constant), where=np.isfinite(values)))
+        outcome = self.basis.outcomes[limit + 1]
+        values, runs = self._in_order.sum_of_context(context, self.basis.weights[outcome.sum])
+        slack = outcome.sign * values + outcome.constant
+        scale = float(np.max(np.abs(values), initial=abs(outcome.constant), where=np.isfinite(values)))
         parts, start = self._in_context(context).own
-        return _packed(_since(slack, runs, start)), parts, _RESOLUTION * scale
+        return _packed(_from_start(slack, runs, start)), parts, _RESOLUTION * scale
 
     def _differences(self, context: int, chosen: int) -> tuple[Array, Array, float]:
         """Return chosen minus each alternative, [alternative, number], the parts of alpha, and a resolution.
@@ -302,7 +307,7 @@ class Separations:
         values = self._problem.sign * rewards
         scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
         parts, start = self._in_context(context).with_chosen(chosen)
-        return _packed(_since(values[chosen] - values, runs, start)), parts, _RESOLUTION * scale
+        return _packed(_from_start(values[chosen] - values, runs, start)), parts, _RESOLUTION * scale
 
     def _by_context(self, alpha: float | Array) -> list[float]:
         """Return the alpha of every context."""
@@ -331,18 +336,18 @@ def claims(view: "View", alpha: float | Array, assumed: Assumed, selected: IntAr
     Bounds are inf for the selected alternatives, for pairs that are ruled out and for those that break a
     limit. Where none is selected they are −inf for all others, which may still keep the limits.
     """
-    out = view.ruled_out
-    none, chosen, here = selected < 0, np.maximum(selected, 0), np.arange(len(selected))
+    ruled_out = view.ruled_out
+    none, chosen, contexts = selected < 0, np.maximum(selected, 0), np.arange(len(selected))
     lower = view.separations.lower(chosen, alpha, assumed.goal).copy()
     for k, c in view.in_order.sorted:
         lower[np.arange(len(lower)) != chosen[c] if k == chosen[c] else k, c] = -np.inf
     lower[:, none] = -np.inf
     kept = np.ones(len(selected), bool)
     for i, own in enumerate(assumed.slacks):
-        kept &= none | (view.separations.kept(i, alpha, own)[chosen, here] >= 0)
+        kept &= none | (view.separations.kept(i, alpha, own)[chosen, contexts] >= 0)
         broken = view.separations.kept(i, alpha, own, broken=True) > 0
         lower[broken] = np.inf
-    return Claims(lower if out is None else np.where(out, np.inf, lower), kept)
+    return Claims(lower if ruled_out is None else np.where(ruled_out, np.inf, lower), kept)
 
 
 def missing(view: "View", alpha: float | Array, delta: float, assumed: Assumed) -> BoolArray:
@@ -362,8 +367,8 @@ def _missing(
     """Return those that a guarantee of the selected alternatives [context] needs."""
     certified = claims(view, alpha, assumed, selected)
     rivals = ~reached(certified.lower, delta)
-    chosen, here = np.maximum(selected, 0), np.arange(view.problem.n_contexts)
-    rivals[chosen, here] |= (selected >= 0) & (rivals.any(axis=0) | ~certified.kept)
+    chosen, contexts = np.maximum(selected, 0), np.arange(view.problem.n_contexts)
+    rivals[chosen, contexts] |= (selected >= 0) & (rivals.any(axis=0) | ~certified.kept)
     return np.asarray(rivals & answered(view))
 
 
@@ -374,8 +379,8 @@ def reached(lower: Array, delta: float) -> BoolArray:
 
 def answered(view: "View") -> BoolArray:
     """Return in which contexts some alternative can be selected."""
-    out = view.ruled_out
-    return np.ones(view.problem.n_contexts, bool) if out is None else np.any(~out, axis=0)
+    ruled_out = view.ruled_out
+    return np.ones(view.problem.n_contexts, bool) if ruled_out is None else np.any(~ruled_out, axis=0)
 
 
 def _lower(
@@ -406,7 +411,7 @@ def _doubts(values: Array, alpha: Array, resolution: float) -> tuple[BoolArray, 
     return tied, skewed, np.sum(np.isfinite(values), axis=-1)
 
 
-def _since(rows: Array, runs: IntArray, start: IntArray) -> Array:
+def _from_start(rows: Array, runs: IntArray, start: IntArray) -> Array:
     """Return the rows with NaN for numbers before the one at which each row begins to count."""
     return np.where(runs >= start[:, None], rows, np.nan) if start.any() else rows
 

@@ -88,7 +88,7 @@ class Study:
         refit_every: After how many replications the model's hyper-parameters are learned again; "auto": as
             the model asks.
         common_random_numbers: Whether the n-th replication of every alternative in a context has the same
-            seed, so that noise which alternatives share cancels.
+            seed, so that noise which alternatives share cancels; None: yes, unless there are limits.
         cost (table or "measured"): What a replication of each pair costs, [alternative, context], or
             "measured": learned from run times; policies then weigh value per cost.
         prior_runs (DataFrame): Runs of an earlier source to begin with, a row each: old data, or another
@@ -113,7 +113,7 @@ class Study:
         initial: object = "auto",
         seed: int = 0,
         refit_every: int | str = "auto",
-        common_random_numbers: bool = True,
+        common_random_numbers: bool | None = None,
         cost: object = None,
         prior_runs: "pd.DataFrame | None" = None,
         storage: str | PathLike[str] | Storage | None = None,
@@ -238,8 +238,8 @@ class Study:
             contexts=contexts, unit=unit,
             reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
-        who = runs.problem.population
-        if who is not None and who.represented is not None:
+        population = runs.problem.population
+        if population is not None and population.represented is not None:
             warnings.warn(runs.notes[-1], DataNotice, stacklevel=2)
         return runs.study(
             policy=policy, model=model, seed=seed, refit_every=refit_every,
@@ -298,6 +298,7 @@ class Study:
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
     ) -> None:
+        """Set all that a study holds, from its definition."""
         self.seed: int = stored["seed"]
         self.refit_every: int | str = stored["refit_every"]
         self.common_random_numbers: bool = stored["common_random_numbers"]
@@ -312,12 +313,12 @@ class Study:
 
     def __str__(self) -> str:
         """Return the study in a line; where contexts are a population, with its rule and groups below."""
-        who = self.problem.population
-        if who is None or not self.n_replications:
+        population = self.problem.population
+        if population is None or not self.n_replications:
             return repr(self)
         return "\n".join(
             [
-                f"{self.problem.name}: {who.words}; {self.n_replications:,} replications",
+                f"{self.problem.name}: {population.words}; {self.n_replications:,} replications",
                 *people_.in_words(self.view()),
                 "`predict(people)` chooses for anybody, `check_population()` checks on people never seen.",
             ]

@@ -422,6 +422,10 @@ class Records(_MadeWhenSeen[Told]):
         start, size = self.columns["start"][row], self.columns["size"][row]
         return None if size < 0 else self._store.values[:, start : start + size]
 
+    def shared(self, row: int) -> bool:
+        """Return whether other alternatives have the random numbers of a record."""
+        return bool(self._store.shared[self.columns["start"][row]])
+
     def mean(self, row: int) -> Array:
         """Return the means of the values of a record, [response]."""
         if self.columns["size"][row] > 1:
@@ -470,6 +474,7 @@ class Records(_MadeWhenSeen[Told]):
         return np.repeat(np.arange(len(self)), np.abs(self.columns.numbers("size")))
 
     def _end(self) -> int:
+        """Return the first row of the store after those of all records."""
         return int(self.columns["start"][-1] + abs(self.columns["size"][-1])) if len(self) else 0
 
     def _make(self, row: int) -> Told:

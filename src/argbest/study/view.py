@@ -167,8 +167,8 @@ class Inference:
     @property
     def answered(self) -> BoolArray | None:
         """Which contexts have an alternative that can be chosen, [context]; None: all."""
-        out = self._ruled_out
-        return None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
+        ruled_out = self._ruled_out
+        return None if ruled_out is None or not ruled_out.all(axis=0).any() else np.any(~ruled_out, axis=0)
 
     def certificate_of(self, question: Question, delta: float) -> Certificate:
         """Return how sure the answer to a question is that was put to the contexts of this study."""
@@ -345,6 +345,7 @@ class View:
         return tuple(map(self._of_response, range(len(self.problem.responses))))
 
     def _of_response(self, response: int) -> "View":
+        """Return the study as if this response were its goal; one that is learned already is not again."""
         own = tuple(float(i == response) for i in range(len(self.problem.responses)))
         opposite = tuple(-factor for factor in own)
         for weights, of_sum in zip(self.setting.basis.weights, self.sums, strict=False):
@@ -371,6 +372,7 @@ class View:
         return self.inference.once(("asking", *key), lambda: self._asking(problem))
 
     def _asking(self, problem: Problem) -> "View":
+        """Return the same records for a problem that differs in its goal, limits or price."""
         asked, own = problem.setting, self.setting.basis.weights
         setting = replace(self.setting, question=asked.question, basis=asked.basis)
         tallies = tuple(

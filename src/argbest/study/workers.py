@@ -20,8 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from argbest.core.abilities import offers
 from argbest.errors import OutageNotice, StorageError
-from argbest.storage.base import Storage, Told, Worker
+from argbest.storage.base import Addressed, Storage, Told, Worker
 
 try:
     import fcntl
@@ -285,8 +286,8 @@ def keep(storage: Storage, worker: str, values: Sequence[Told], responses: Seque
     """Return a sentence that says where the values are kept, and the command that delivers them."""
     lines = "".join(json.dumps(line(each, responses)) + "\n" for each in values)
     name = f"undelivered-{worker.rpartition('-')[2]}.jsonl"
-    study = getattr(storage, "path", None)
-    beside = None if study is None else study.parent
+    file = storage.path if offers(storage, Addressed) else None
+    beside = None if file is None else file.parent
     return kept_beside(beside, name, lines, len(values), lambda path: _command(storage, path))
 
 
@@ -329,8 +330,6 @@ def _write(path: Path, text: str) -> None:
 
 def _command(storage: Storage, path: Path) -> str:
     """Return the command that delivers the file; only a study in a database has an address."""
-    name = getattr(storage, "name", "study")
-    options = [] if name == "study" else ["--name", str(name)]
-    return shlex.join(
-        ["argbest", "tell", getattr(storage, "address", "STORAGE"), *options, "--file", str(path)]
-    )
+    address, name = (storage.address, storage.name) if offers(storage, Addressed) else ("STORAGE", "study")
+    options = [] if name == "study" else ["--name", name]
+    return shlex.join(["argbest", "tell", address, *options, "--file", str(path)])

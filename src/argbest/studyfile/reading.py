@@ -24,7 +24,7 @@ from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, declared_ranges, declared_rates
 from argbest.problems.labels import declared
 from argbest.problems.population import Population
-from argbest.storage.opening import shown
+from argbest.storage.opening import hiding_secrets
 from argbest.study.definition import Options
 from argbest.study.run_options import afford
 from argbest.studyfile import options as file_options
@@ -84,15 +84,15 @@ def _parsed(file: Path) -> dict[str, Any]:
     try:
         content = file.read_bytes()
         if content.startswith(_DATABASE):
-            again = f"argbest resume {shlex.quote(shown(file))}"
+            again = f"argbest resume {shlex.quote(hiding_secrets(file))}"
             raise InputError(f"{file.name} is a stored study, not a study file. To continue it: {again}")
         return tomllib.loads(content.decode("utf-8-sig"))
     except FileNotFoundError:
         raise InputError(
-            f"there is no study file {shown(file)!r}; `argbest init` writes an example."
+            f"there is no study file {hiding_secrets(file)!r}; `argbest init` writes an example."
         ) from None
     except OSError as error:
-        raise InputError(f"cannot read {shown(file)!r}: {error.strerror or error}.") from error
+        raise InputError(f"cannot read {hiding_secrets(file)!r}: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file.name}: this is not UTF-8 text ({error}). Save it as UTF-8.") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -129,9 +129,9 @@ def _check_known(bound: Question, moment: Situation, tables: Array) -> None:
 
 
 def _check_wrong_losses(bound: Question, table: Array) -> None:
-    out = np.zeros(table.shape, bool)
-    out[0] = True
-    for ruled_out in (None, out):
+    first = np.zeros(table.shape, bool)
+    first[0] = True
+    for ruled_out in (None, first):
         found: Array = bound.wrong_losses(table, ruled_out)
         assert np.ndim(found) == 1, f"wrong_losses gave shape {np.shape(found)}, expected one row"
         assert np.all(np.isfinite(found) & (found >= 0)), (

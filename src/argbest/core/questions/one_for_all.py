@@ -18,13 +18,11 @@ import numpy as np
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.question import BEST, Contrasts, Question
-from argbest.core.questions import drawn
+from argbest.core.questions import joint_draws
 from argbest.core.questions.contexts import Contexts
 from argbest.core.questions.sums import Sums
 
-_MOST_RIVALS = (
-    256  # alternatives compared with the choice for a decision; of more, the likeliest to be better
-)
+_MOST_RIVALS = 256  # alternatives that a decision compares with the choice: the likeliest to be better
 
 
 class ValuesAlternatives(Question, Protocol):
@@ -86,7 +84,9 @@ class OneForAll(ABC):
         """Return the alternative of the largest expected value, the first of equal ones, [...]."""
         if self.linear:
             return self.right_choice(belief.mean)
-        return np.asarray(self.values(drawn.draws(belief, drawn.FOR_CHOICES)).mean(axis=0).argmax(axis=-1))
+        return np.asarray(
+            self.values(joint_draws.of_belief(belief, joint_draws.FOR_CHOICES)).mean(axis=0).argmax(axis=-1)
+        )
 
     def right_choice(self, rewards: Array) -> IntArray:
         """Return the alternative of the largest value, the first of equal ones, [...]."""
@@ -134,7 +134,7 @@ class WeighsContexts(OneForAll):
         Args:
             belief: What is known of all mean rewards.
         """
-        rewards = drawn.draws(belief, drawn.FOR_CONTRASTS)
+        rewards = joint_draws.of_belief(belief, joint_draws.FOR_CONTRASTS)
         weights = self.weights_of(rewards)
         first, second = first_two((weights * rewards).sum(axis=-1))
         n = rewards.shape[-1]
@@ -248,7 +248,7 @@ class BestInTheWorstCase(OneForAll):
 
     def drawn_contrasts(self, belief: Belief) -> Sums:
         """Return, for every joint draw, its best alternative where that does worst minus the second there."""
-        rewards = self._counted(drawn.draws(belief, drawn.FOR_CONTRASTS))
+        rewards = self._counted(joint_draws.of_belief(belief, joint_draws.FOR_CONTRASTS))
         worst = self.worst_contexts(rewards)  # [draw, ..., alternative]
         alternative = np.stack(first_two(rewards.min(axis=-1)), axis=-1)
         context = np.take_along_axis(worst, alternative, axis=-1)
@@ -290,7 +290,7 @@ class LeastRegret(OneForAll):
 
     def drawn_contrasts(self, belief: Belief) -> Sums:
         """Return, for every joint draw, the least regret minus the second: four rewards in two contexts."""
-        rewards = drawn.draws(belief, drawn.FOR_CONTRASTS)
+        rewards = joint_draws.of_belief(belief, joint_draws.FOR_CONTRASTS)
         behind, best = self._behind(rewards), rewards.argmax(axis=-2)
         foremost = np.stack(first_two(behind.min(axis=-1)), axis=-1)  # [draw, ..., 2]
         context = np.take_along_axis(behind.argmin(axis=-1), foremost, axis=-1)

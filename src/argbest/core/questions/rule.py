@@ -10,7 +10,7 @@ from argbest.checks import whole
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.question import Question
-from argbest.core.questions import drawn
+from argbest.core.questions import joint_draws
 from argbest.core.questions.contexts import Contexts
 from argbest.core.questions.sums import Sums
 from argbest.core.questions.trees import Conditions, Leaf, Split, Tree, best_trees, search
@@ -121,15 +121,15 @@ class BestRule:
 
     def wrong_losses(self, rewards: Array, ruled_out: BoolArray | None = None) -> Array:
         """Return what it would lose to name another alternative at one end of the best tree."""
-        out = np.zeros(rewards.shape, bool) if ruled_out is None else ruled_out
+        impossible = np.zeros(rewards.shape, bool) if ruled_out is None else ruled_out
         below = rewards.min() - _FAR * (np.ptp(rewards) or 1.0)  # finite: sums of −∞ could not be compared
         [tree] = search(
-            np.where(out, below, rewards)[None], self.contexts.shares, self.conditions, self.depth
+            np.where(impossible, below, rewards)[None], self.contexts.shares, self.conditions, self.depth
         )
         losses = []
         for leaf, inside in self.ends(tree):
             value = rewards[:, inside] @ self.contexts.shares[inside]
-            losses.append(value[leaf.alternative] - value[~out[:, inside].any(axis=1)])
+            losses.append(value[leaf.alternative] - value[~impossible[:, inside].any(axis=1)])
         found = np.concatenate(losses)
         return np.asarray(found[found > 0])
 
@@ -139,7 +139,9 @@ class BestRule:
 
     def drawn_contrasts(self, belief: Belief) -> Sums:
         """Return the best trees of joint draws, each minus that of the draw before it."""
-        rules = self.right_choice(drawn.draws(belief, drawn.FOR_CONTRASTS))  # [draw, ..., context]
+        rules = self.right_choice(
+            joint_draws.of_belief(belief, joint_draws.FOR_CONTRASTS)
+        )  # [draw, ..., context]
         one, other = np.moveaxis(rules[1:], 0, -2), np.moveaxis(rules[:-1], 0, -2)
         alternative = np.concatenate([one, other], axis=-1)
         contexts = np.arange(rules.shape[-1])

@@ -75,6 +75,7 @@ class Sums:
         return cov_of_pairs(self.belief, self.alternative, self.context, self.weight)
 
     def _rows(self, some: slice, weight: Array) -> Array:
+        """Return the covariances of some sums with all pairs; each pair counts by ``weight``."""
         n = self.weight.shape[-2]
         if weight is self.weight and n * self.belief.mean.size <= _AT_ONCE:
             return self._every_row[..., some, :, :]

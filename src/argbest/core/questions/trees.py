@@ -116,6 +116,7 @@ class Conditions:
 
 
 def _conditions(column: Column) -> Iterator[Condition]:
+    """Yield the conditions on one column that are tried."""
     if not column.categorical:
         numbers = np.sort(np.array(column.values, float))
         distinct = np.unique(numbers)
@@ -241,6 +242,7 @@ def _searched(own: Array, holds: BoolArray, depth: int) -> _Ends:
 
 
 def _of_some(own: Array, holds: BoolArray, depth: int) -> _Ends:
+    """Return what `_searched` does, for so few tables that their sums fit into memory."""
     marks = holds.astype(float)
     total = own.sum(axis=1)  # [draw, alternative]
     with_one = marks @ own  # [draw, condition, alternative]
@@ -265,7 +267,7 @@ def _of_some(own: Array, holds: BoolArray, depth: int) -> _Ends:
         axis=-1
     )  # of equal trees the one with fewer conditions
     root = fewest.argmax(axis=-1)
-    there = np.arange(len(own)), root
+    at_root = np.arange(len(own)), root
     whole = total.max(axis=-1)
-    split = value[there] > whole + scale
-    return _Ends(np.where(split, value[there], whole), np.where(split, root, -1), second[there])
+    split = value[at_root] > whole + scale
+    return _Ends(np.where(split, value[at_root], whole), np.where(split, root, -1), second[at_root])

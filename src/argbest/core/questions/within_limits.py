@@ -26,7 +26,7 @@ from argbest.core.focused_outcomes import not_drawn
 from argbest.core.limits import BestWithinLimits, about_limits
 from argbest.core.outcomes import kept_probability
 from argbest.core.question import Contrasts, Question
-from argbest.core.questions import drawn
+from argbest.core.questions import joint_draws
 from argbest.core.questions.contexts import KeepsLimits
 
 _FAR = 1e6  # prices: so much it costs to choose what cannot be chosen at all
@@ -96,7 +96,7 @@ class WithLimits:
 
     def choice(self, belief: Belief) -> IntArray:
         """Return what the inner question chooses by joint draws of all outcomes."""
-        draws = self.at(belief).tables(drawn.draws(belief, drawn.FOR_CHOICES))
+        draws = self.at(belief).tables(joint_draws.of_belief(belief, joint_draws.FOR_CHOICES))
         return self.inner.choice(known_by_draws(draws))
 
     def right_choice(self, rewards: Array) -> IntArray:
@@ -142,11 +142,11 @@ class DrawnTables:
 
     def cov_of_sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return Cov(Σ_i weight_i r(pair_i), ·) of pairs [..., m, i], [..., m, alternative, context]."""
-        apart = self.draws - self.mean
-        where = leading(alternative.shape)[: apart.ndim - 3]
-        own = np.moveaxis(apart, 0, -1)[(*where, alternative, context)]  # [..., m, i, draw]
+        deviation = self.draws - self.mean
+        where = leading(alternative.shape)[: deviation.ndim - 3]
+        own = np.moveaxis(deviation, 0, -1)[(*where, alternative, context)]  # [..., m, i, draw]
         sums = np.einsum("...mi,...mis->s...m", weight, own)
-        return np.asarray(np.einsum("s...m,s...kc->...mkc", sums, apart) / len(apart))
+        return np.asarray(np.einsum("s...m,s...kc->...mkc", sums, deviation) / len(deviation))
 
 
 def seen_by(

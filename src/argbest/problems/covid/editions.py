@@ -268,7 +268,7 @@ class PooledRuns(ByPosition):
         return np.asarray(self.pool.mean(axis=-1))
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: Any) -> Array:
-        """Return [...] many observations, given positions of alternatives and contexts; all broadcast."""
+        """Return the rewards of positions and seeds, broadcast: what single calls give one by one."""
         rows, columns, key = checked_runs(self.pool.shape[:2], alternatives, contexts, seeds)
         word = philox((0, 0, 0, Purpose.NOISE), (key & 0xFFFFFFFF, key >> 32))[..., 0].astype(np.uint64)
         run = (word * np.uint64(self.pool.shape[-1])) >> np.uint64(32)  # uniform but for 1 part in 10⁸

@@ -11,21 +11,21 @@ import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array
-from argbest.core.belief import Belief, DrawsQuickly, DrawsWholeTables
+from argbest.core.belief import Belief, DrawsWholeTables, quick_draw
 
 FOR_CHOICES = 256  # draws whose average names the choice
 FOR_CONTRASTS = 64  # draws of which each names one contrast, or one per context
 _KEY = 17
 
 
-def draws(belief: Belief, n: int) -> Array:
+def of_belief(belief: Belief, n: int) -> Array:
     """Return n joint draws of all rewards, [draw, ..., alternative, context]."""
     if offers(belief, DrawsWholeTables):
         return belief.draw_tables(n, _numbers)
     lead = belief.mean.ndim - 2
     normals = _normals(n, belief.mean.shape[-2:]).reshape(n, *(1,) * lead, *belief.mean.shape[-2:])
     normals = np.broadcast_to(normals, (n, *belief.mean.shape))
-    return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
+    return quick_draw(belief, normals)
 
 
 def _numbers() -> np.random.Generator:
