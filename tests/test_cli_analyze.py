@@ -321,3 +321,19 @@ def test_a_range_of_rewards_reaches_the_study_and_sorted_runs_are_told(tmp_path:
     result = call(str(tmp_path / "sorted.csv"), *names, "--policy", "ocba", "--next", "0")
     assert "The values of 2 pairs are sorted." in " ".join(result.stdout.split())
     assert "the selection is not yet certified best" in " ".join(result.stdout.split())
+
+
+def test_runs_with_several_responses_are_asked_for_those_that_no_other_one_beats(tmp_path: Path) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text(
+        "plan,day,cost,wait\n"
+        + "".join(f"{p},1,{c + 0.1 * i},{9 - c}\n" for p, c in (("A", 1), ("B", 2)) for i in range(3))
+    )
+    result = call(
+        str(table), "--alternative", "plan", "--context", "day", "--value", "cost", "--value", "wait",
+        "--goal", "min cost", "--question", "pareto:min cost,min wait", "--next", "0", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)["answer"]
+    assert answer["question"] == "pareto:min cost,min wait"
+    assert [sorted(each) for each in answer["choice"]] == [["A", "B"]]

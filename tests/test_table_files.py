@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from argbest import Problem, Study
 from argbest.cli import main
 from argbest.studyfile import read
-from argbest.table_files import guarded, read_table, to_csv, unguarded, write_csv
+from argbest.table_files import guarded, in_cell, read_table, to_csv, unguarded, write_csv
 
 FORMULAS = [
     "=1+1",
@@ -112,3 +112,12 @@ def test_exports_are_analyzed_and_used_again_with_the_same_labels(tmp_path: Path
     axis = read(tmp_path / "study.toml").problem.alternatives
     assert list(axis.labels) == names
     assert list(axis.columns) == ["-size"]
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_several_values_in_one_cell_are_read_back_as_they_were(separator: str) -> None:
+    values = ["a", "1 doc, é", "b; c", 'so "d"', " e", "", 3]
+    cell = in_cell(values, separator)
+    assert cell.startswith(f"a{separator} ")
+    [found] = csv.reader([cell], delimiter=separator, skipinitialspace=True)
+    assert found == [str(each) for each in values]

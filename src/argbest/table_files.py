@@ -8,7 +8,7 @@ apostrophes of its own; `unguarded` takes one away again. Numbers stay as they a
 import csv
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -164,6 +164,19 @@ def _typed(texts: Sequence[str], decimal: str) -> "pd.Series[Any]":
 def write_csv(path: str | os.PathLike[str], frame: pd.DataFrame) -> Path:
     """Return the path of the table, written."""
     return files.write(path, to_csv(frame))
+
+
+def in_cell(values: Iterable[object], separator: str) -> str:
+    """Return several values as the text of one cell, separated as in a line of CSV with that separator.
+
+    Those that could be taken for several, or for others, stand in quotation marks.
+    """
+    return f"{separator} ".join(_quoted(str(each), separator) for each in values)
+
+
+def _quoted(text: str, separator: str) -> str:
+    plain = text == text.strip() != "" and separator not in text and '"' not in text
+    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def to_csv(frame: pd.DataFrame) -> str:

@@ -41,7 +41,7 @@ def first_of(names: Sequence[str], most: int = 3) -> str:
 def number(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits, but no digit before the point lost below a million."""
     whole = len(str(round(abs(value)))) if 1 <= abs(value) < 1e6 else 0
-    return f"{value:.{max(digits, whole)}g}"
+    return f"{value + 0.0:.{max(digits, whole)}g}"  # + 0.0: never -0
 
 
 def with_unit(text: str, unit: str) -> str:

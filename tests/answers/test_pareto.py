@@ -163,6 +163,16 @@ def test_three_responses_have_a_table_and_no_picture(study: Study) -> None:
         found.plot()
 
 
+def test_columns_have_the_bare_names_of_responses_as_those_of_a_selection_have() -> None:
+    names = ["cost", "wait (min)", "late"]
+    noise = np.random.default_rng(2).normal(size=(4, 3, 3, 2))
+    study = told(dict(zip(names, (COST, WAIT, COST), strict=True)), noise)
+    found = study.answer("pareto:min cost,min `wait (min)`,min late")
+    assert {f"mean.{name}" for name in names} <= {*found.table} & {*study.selection()}
+    with pytest.raises(InputError, match=r"as in 'pareto:min cost,min `wait \(min\)`'"):
+        found.plot()
+
+
 def test_a_pair_that_failed_neither_dominates_nor_is_named() -> None:
     problem = Problem(PLANS, HOURS, goal="min cost", responses=["cost", "wait"])
     study = Study(problem, **ASKED)
@@ -187,6 +197,28 @@ def test_a_pair_that_failed_neither_dominates_nor_is_named() -> None:
     assert "b" in found.choice[1]
     row = found.table[(found.table["alternative"] == "a") & (found.table["context"] == 1)]
     assert row["p_non_dominated"].isna().all()
+
+
+def test_what_is_equal_without_noise_dominates_by_the_other_response() -> None:
+    noise = np.random.default_rng(3).normal(size=(4, 2, 3, 2)) * np.array([0.0, 0.1])[:, None, None]
+    equal = np.full((3, 2), 2.5)
+    for values in ({"cost": equal, "wait": WAIT}, {"wait": WAIT, "cost": equal}):
+        silent = noise if next(iter(values)) == "cost" else noise[:, ::-1]
+        found = told(values, silent).answer("pareto:min cost,min wait")
+        assert [set(each) <= {"a", "b", "c"} and len(each) <= 2 for each in found.choice] == [True, True]
+        assert found.choice[1] == ("a",)
+
+
+def test_retired_contexts_and_alternatives_are_left_out(tmp_path: Path) -> None:
+    study = made()
+    study.retire(context=0)
+    study.retire(alternative="c")
+    found = study.answer(BOTH)
+    assert found.choice == [("a",)]
+    assert "in context 1: a" in str(found)
+    assert "in context 0" not in str(found)
+    assert len(found.table) == 2
+    assert study.report(tmp_path / "page.html").exists()
 
 
 def test_a_study_cannot_be_run_for_it() -> None:

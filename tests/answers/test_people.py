@@ -113,3 +113,23 @@ def test_the_rule_and_the_groups_come_first(study: Study) -> None:
 def test_a_study_of_people_without_values_says_so_in_a_line() -> None:
     study = Study(Problem(DRUGS, Population(person, n=5), years))
     assert str(study) == "<Study of 'years': 3 alternatives x 5 contexts, 0 replications>"
+
+
+def test_where_nobody_has_a_choice_within_the_limits_none_is_named() -> None:
+    def outcome(drug: str, who: dict[str, Any], seed: int) -> dict[str, float]:
+        harm = DRUGS.index(drug) + (5.0 if who["smoker"] else 0.0)
+        return {
+            "years": years(drug, who, seed),
+            "harm": harm + np.random.default_rng(seed + 1).normal(0, 0.1),
+        }
+
+    people = Population(person, n=20)
+    limited = Study(Problem(DRUGS, people, outcome, goal="max years", limits=["harm <= 1.5"])).run(150)
+    free, barred = limited.groups("smoker").to_dict("records")
+    assert free["selected"] in DRUGS[:2]
+    assert (barred["selected"], barred["share"]) == (None, 1.0)
+    table = limited.check_population(20).table
+    np.testing.assert_array_equal(table["selected"].isna(), table["context.smoker"])
+    assert any(
+        "smoker = True" in line and "none keeps the limits" in line for line in str(limited).splitlines()
+    )

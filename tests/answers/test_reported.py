@@ -8,6 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from argbest import Problem, Study
+from argbest.answers.intervals import Estimate
 from argbest.answers.predicting import posterior, prediction_kit
 from argbest.answers.reported import reported_interval, reported_mean
 from argbest.report import plot_profiles
@@ -51,7 +52,7 @@ def test_success_and_failure_are_mirror_images() -> None:
 
 def test_other_rewards_are_reported_as_they_are() -> None:
     mean, sd = np.array([-3.0, 0.5, 7.0]), np.ones(3)
-    assert reported_mean(mean, sd, rate=False) is mean
+    np.testing.assert_array_equal(reported_mean(mean, sd, rate=False), mean)
     low, high = reported_interval(mean, sd, 0.95, rate=False)
     np.testing.assert_allclose(high - low, 2 * norm.isf(0.025))
     low, high = reported_interval(mean, sd, 0.95, rate=True)
@@ -118,3 +119,22 @@ def test_the_prediction_kit_says_that_it_is_of_a_rate() -> None:
     other = prediction_kit(successes(reward_range=(0, 1)).view())
     assert other["rate"] is False
     assert "reported" not in other
+
+
+@pytest.mark.parametrize(
+    ("estimate", "said"),
+    [
+        (Estimate(517.3, 508.2, 527.4), "517 (90 %: 508 to 527)"),
+        (Estimate(1e9 + 0.2, 1e9, 1e9 + 0.5), "1000000000.2 (90 %: 1000000000 to 1000000000.5)"),
+        (Estimate(3e-9, 3e-9, 3e-9), "3e-09 (90 %: 3e-09 to 3e-09)"),
+        (Estimate.of(np.zeros(5), -1), "0 (90 %: 0 to 0)"),
+    ],
+)
+def test_an_estimate_has_as_many_digits_as_tell_its_ends_apart(estimate: Estimate, said: str) -> None:
+    assert str(estimate) == said
+
+
+def test_what_is_zero_is_reported_without_a_sign() -> None:
+    study = Study(Problem(["a", "b"], [1, 2], lambda *_: 0.0, goal="min"), model="independent").run(12)
+    for table, column in ((study.selection(), "mean"), (study.allocation(), "mean")):
+        assert not np.signbit(table[column].to_numpy(float)).any()

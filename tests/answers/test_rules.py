@@ -1,5 +1,6 @@
 """Rules as people use them: sentences, Python that runs by itself, tables, and contexts never simulated."""
 
+import csv
 import io
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from report.page_studies import told
 
 from argbest import Problem, Study
+from argbest.answers import rules
 from argbest.answers.rules import ChosenRule
 from argbest.core.belief import BlockBelief
 from argbest.core.questions.contexts import Column, Contexts
@@ -185,6 +187,25 @@ def test_the_table_of_a_rule_is_read_back_without_formulas_and_leads_every_conte
         low, high = frame["x from"].fillna(-np.inf), frame["x below"].fillna(np.inf)
         [row] = np.flatnonzero((low <= v) & (v < high))
         assert rule.ends[row][1] == rule.choose({"x": v})
+
+
+def test_conditions_in_a_row_on_one_column_of_names_are_said_as_what_they_leave() -> None:
+    names = ("a", "b; c", 'so "d"', " e")
+    first, second = Condition("day", names=names[:2]), Condition("day", names=(names[1], names[2]))
+    tree = Split(first, Split(second, Leaf(0), Leaf(1)), Split(second, Leaf(2), Leaf(3)))
+    rule = ChosenRule(
+        tree, Axis.of("alternative", [1, 2, 3, 4]), Axis.of("context", [{"day": n} for n in names])
+    )
+    assert [rules.where(path) for path, _ in rule.ends] == [
+        "day is b; c", "day is a", 'day is so "d"', 'day is none of a, b; c, so "d"'
+    ]  # fmt: skip
+    frame = pd.read_csv(io.StringIO(rule.csv()), keep_default_na=False)
+    allowed, barred = (
+        [next(csv.reader([cell], delimiter=";", skipinitialspace=True)) for cell in frame[column]]
+        for column in ("day is", "day is not")
+    )
+    assert allowed == [["b; c"], ["a"], ['so "d"'], []]
+    assert barred == [[], [], [], ["a", "b; c", 'so "d"']]
 
 
 @pytest.mark.parametrize(

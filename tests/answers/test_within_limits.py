@@ -340,6 +340,56 @@ def test_zeros_and_ones_that_nobody_declared_have_no_bound_and_a_note_says_why()
 
 
 @pytest.mark.slow
+def test_a_limit_that_is_met_exactly_without_noise_is_kept_and_takes_no_replications() -> None:
+    def simulate(plan: str, hour: int, seed: int) -> dict[str, float]:
+        return {
+            "cost": PLANS.index(plan) + np.random.default_rng(seed).normal(),
+            "staff": 6 - PLANS.index(plan),
+        }
+
+    studies = [
+        Study(Problem(PLANS, HOURS, simulate, goal="min cost", limits=[limit])).run(36)
+        for limit in ("staff <= 5", "staff <= 5.5")
+    ]
+    exact, loose = (each.selection() for each in studies)
+    assert (exact["p_feasible"] == 1.0).all()
+    assert exact["selected"].tolist() == loose["selected"].tolist()
+    np.testing.assert_array_equal(studies[0].tally.count, studies[1].tally.count)
+    assert "if there is no noise, say so: noise_sd={'staff': 0}" in exact["note"][0]
+    told: dict[str, Any] = {"responses": ["cost", "staff"], "noise_sd": {"staff": 0}}
+    said = Study(Problem(PLANS, HOURS, simulate, goal="min cost", limits=["staff <= 5"], **told)).run(36)
+    assert said.doubts().some.sum() < studies[0].doubts().some.sum()
+
+
+def test_a_limit_on_a_response_without_noise_is_certified_by_a_few_values() -> None:
+    def simulate(plan: str, hour: int, seed: int) -> dict[str, float]:
+        k = PLANS.index(plan)
+        return {"cost": k + np.random.default_rng(seed).normal(0, 0.05), "staff": 6 - k}
+
+    for limit in ("staff <= 5", "staff <= 5.5"):
+        problem = Problem(
+            PLANS,
+            [0],
+            simulate,
+            goal="min cost",
+            limits=[limit],
+            responses=["cost", "staff"],
+            noise_sd={"staff": 0},
+        )
+        found = Study(problem, initial=20, common_random_numbers=False, policy="equal").run(60).guarantee()
+        assert found.frame["selected"].tolist() == ["b"]
+        assert found.frame["certified"].all(), limit
+
+
+def test_contexts_that_were_never_simulated_have_no_guarantee_yet() -> None:
+    study = Study(clinic_problem(), initial=[("a", 0), ("b", 0)], policy="equal")
+    for trial in study.ask(2):
+        study.tell(trial, dict.fromkeys(RESPONSES, 1.0))
+    found = study.guarantee()
+    assert found.frame["replications"].tolist() == [2, 0, 0]
+    assert not found.frame["certified"].any()
+
+
 def test_a_run_ends_with_the_guarantee() -> None:
     study = Study(clinic_problem(), seed=5, initial=6, common_random_numbers=False)
     study.run(900, stop=GuaranteedPCS(0.2, contexts="each"))

@@ -149,6 +149,23 @@ def test_beliefs_are_made_once_where_one_portion_holds_all() -> None:
         assert len(calls) == expected
 
 
+def test_large_beliefs_are_not_kept_for_their_means_alone() -> None:
+    calls, belief = [], cells()
+
+    def condition(some: slice) -> Belief:
+        calls.append((some.start or 0, some.stop))
+        return part(belief, some)
+
+    few, many = (Mixture.of_size(condition, N, size, np.asarray(6.0), 0) for size in (1 << 20, 1 << 23))
+    for mixed, parts in ((few, [(0, N)]), (many, [(i, i + 2) for i in range(0, N, 2)])):
+        calls.clear()
+        np.testing.assert_allclose(mixed.means[0], belief.mean.mean(axis=0), rtol=1e-12)
+        assert calls == parts
+        mixed.best_probability()
+        mixed.best_probability()
+        assert calls == (parts if mixed is few else [*parts, (0, N)])  # kept for what comes next
+
+
 def test_a_mixture_at_single_contexts_averages_over_the_second_axis() -> None:
     rng = np.random.default_rng(3)
     mean, cov = rng.normal(size=(5, N, K, 1)), np.full((5, N, K, 1, 1), 0.7)

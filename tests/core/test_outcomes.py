@@ -18,9 +18,12 @@ from argbest.core.belief import (
 )
 from argbest.core.decision import Decision
 from argbest.core.outcomes import (
+    Basis,
+    Follows,
     Outcomes,
     SharedNoise,
     kept_probability,
+    known_exactly,
     means_of,
     noise_correlation,
     precision_root,
@@ -28,6 +31,7 @@ from argbest.core.outcomes import (
 )
 from argbest.core.replications import Replications, shocks
 from argbest.core.setting import among_the_rest
+from argbest.core.tally import Tally
 
 K, C = 2, 3
 COUNT = np.array([[3, 0, 1], [2, 5, 4]])
@@ -75,6 +79,27 @@ def test_draws_of_outcomes_have_the_covariance_that_the_noise_they_share_gives_t
             tied = CORRELATION[i, j] * dense(one) @ np.diag(told.ravel()) @ dense(other)
             block = found[i * n : (i + 1) * n, j * n : (j + 1) * n]
             np.testing.assert_allclose(block, dense(one) if i == j else tied, atol=1e-9)
+
+
+def test_covariances_that_are_made_some_at_a_time_give_the_same_draws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, (goal, *slacks) = beliefs()
+    shared, normals = SharedNoise(CORRELATION, COUNT), np.random.default_rng(1).normal(size=(7, 6, K, C))
+    at_once = Outcomes.of(goal, tuple(slacks), shared).draw(normals)
+    asked: list[int] = []
+
+    def counted(self: BlockBelief, alternative: IntArray, context: IntArray) -> Array:
+        asked.append(alternative.shape[-1])
+        return whole(self, alternative, context)
+
+    whole = BlockBelief.cov_rows
+    monkeypatch.setattr(BlockBelief, "cov_rows", counted)
+    monkeypatch.setattr("argbest.core.outcomes._ROWS_AT_ONCE", 2 * K * C)
+    np.testing.assert_allclose(
+        Outcomes.of(goal, tuple(slacks), shared).draw(normals), at_once, rtol=0, atol=1e-12
+    )
+    assert max(asked) == 2 < (COUNT > 0).sum()
 
 
 def test_outcomes_that_share_no_noise_are_drawn_apart() -> None:
@@ -235,3 +260,34 @@ def test_a_slack_that_is_known_keeps_its_limit_or_does_not() -> None:
     known = CellBelief(np.array([[0.0], [1e-300], [-1e-300]]), np.zeros((3, 1)), np.ones((3, 1)))
     assert standardised(known)[:, 0].tolist() == [np.inf, np.inf, -np.inf]
     assert kept_probability(Outcomes.of(known, (known,)))[:, 0].tolist() == [1.0, 1.0, 0.0]
+
+
+def test_a_sum_without_noise_is_known_where_it_was_simulated_and_a_rate_never() -> None:
+    count, still = np.array([[2, 1], [3, 0]]), np.zeros((2, 2))
+    staff = Tally(count, np.array([[4.0, 5.0], [0.1 + 0.2, 0.0]]), still)
+    moves = Tally(count, staff.mean, np.array([[0.0, 0.0], [1e-9, 0.0]]))
+    rate = Tally(count, np.array([[0.0, 1.0], [1.0, 0.0]]), still)
+    once = Tally(np.minimum(count, 1), staff.mean, still)
+    found = known_exactly([staff, moves, rate, once])
+    assert found is not None
+    np.testing.assert_array_equal(found[0], [[4.0, 5.0], [0.1 + 0.2, np.nan]])
+    assert np.isnan(found[1:]).all()
+    assert known_exactly([moves, rate, once]) is None
+    m2 = np.stack([staff.m2, moves.m2])
+    several = known_exactly([Tally(np.stack([count, count]), np.stack([staff.mean, moves.mean]), m2)])
+    assert several is not None
+    np.testing.assert_array_equal(several[0], found[:1])
+    assert np.isnan(several[1]).all()
+
+
+def test_a_limit_that_a_known_sum_just_meets_is_kept() -> None:
+    basis = Basis(((1.0, 0.0), (0.0, 1.0)), (Follows(0, 1.0, 0.0), Follows(1, -1.0, 0.3)))
+    wide = CellBelief(np.array([[1.0], [2.0], [3.0]]), np.ones((3, 1)), np.ones((3, 1)))
+    sums = [wide, replace(wide, mean=np.full((3, 1), 0.3))]
+    exact = np.array([[[np.nan]] * 3, [[0.1 + 0.2], [0.31], [np.nan]]])
+    belief = Outcomes(tuple(sums), basis, exact=exact)
+    np.testing.assert_allclose(kept_probability(belief), [[1.0], [0.0], [0.5]], atol=1e-12)
+    slack = belief.draw(np.random.default_rng(1).normal(size=(50, belief.layers, 3, 1)))[:, 1, :, 0]
+    np.testing.assert_allclose(slack[:, :2], np.tile([0.0, -0.01], (50, 1)), atol=1e-12)
+    assert (slack[:, 0] >= 0).all()
+    assert 5 < (slack[:, 2] >= 0).sum() < 45

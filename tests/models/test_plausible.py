@@ -1,6 +1,6 @@
 """What models are unsure of: hyper-parameters and noise as likely as the data leave them."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import pytest
 
 from argbest.core import fitting, priors
 from argbest.core.arrays import IntArray
-from argbest.core.setting import Setting
+from argbest.core.setting import Coordinates, Setting
 from argbest.core.tally import Tally, standardisation, standardise
 from argbest.models.additive_gp import AdditiveGP
 from argbest.models.base import Integrated, entries, integrated
@@ -120,6 +120,15 @@ def test_large_beliefs_are_made_in_portions() -> None:
     huge = several._replace(tally=Tally(count, np.zeros(count.shape), np.zeros(count.shape)))
     assert several.at_own_contexts().portion == several.points.n
     assert huge.at_own_contexts().portion == 1
+
+
+def test_the_size_of_a_belief_counts_every_pair_that_was_simulated() -> None:
+    several = found(AdditiveGP(noise="pooled"), tally())
+    count: IntArray = np.ones((60, 20), np.int64)
+    many = several._replace(tally=Tally(count, np.zeros(count.shape), np.zeros(count.shape)))
+    line = Coordinates(np.linspace(0.0, 1.0, 60)[:, None], np.zeros(1, bool))
+    dense = many._replace(setting=replace(SETTING, alternatives=line))
+    assert dense.at_own_contexts().size >= count.size**2 > many.at_own_contexts().size  # names: by context
 
 
 def test_a_model_that_takes_all_for_known_has_nothing_to_average_over() -> None:

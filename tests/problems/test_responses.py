@@ -77,6 +77,21 @@ def test_a_goal_may_be_a_weighted_sum() -> None:
     assert clinic(noise_sd={"cost": 2.0, "late": 0.1}, goal="min cost + late").goal_noise_sd is None
 
 
+def test_the_noise_of_some_responses_may_be_known() -> None:
+    some = clinic(noise_sd={"late": 0})
+    assert some.goal_noise_sd is None
+    for copy in (some, replace(some, name="other")):
+        assert np.isnan(np.asarray(copy.noise_sd)[0]).all()
+        assert not np.asarray(copy.noise_sd)[1].any()
+        assert not np.asarray(copy.asking(goal="min late", limits=()).goal_noise_sd).any()
+    neither = clinic(noise_sd={"cost": 0, "late": 0}, goal="min cost + 2 * late")
+    assert not np.asarray(neither.goal_noise_sd).any()
+    late = Problem([1, 2], [1, 2], goal="min cost", noise_sd=0).naming(["cost", "late"])
+    assert np.asarray(late.noise_sd).tolist() == [[[0.0] * 2] * 2] * 2
+    with pytest.raises(InputError, match=r"no responses are declared. .* responses = \['late'\]"):
+        Problem([1, 2], [1, 2], goal="min cost", noise_sd={"late": 0})
+
+
 def test_a_problem_of_several_responses_can_be_replaced_pickled_and_summarised() -> None:
     problem = clinic(noise_sd={"cost": 2.0, "late": LATE}, truth_se={"cost": 0.1, "late": 0.0}, price=2.0)
     for copy in (replace(problem, name="other"), pickle.loads(pickle.dumps(problem))):  # noqa: S301
@@ -99,7 +114,7 @@ def test_a_problem_of_several_responses_can_be_replaced_pickled_and_summarised()
         ({"responses": "cost"}, "expected a list of names"),
         ({"responses": ["cost", "cost"]}, "two responses are called 'cost'"),
         ({"responses": ["cost", "late", "wait"]}, "truth has none for 'wait'"),
-        ({"noise_sd": {"cost": 1.0}}, "noise_sd has none for 'late'"),
+        ({"noise_sd": {"cost": float("nan")}}, "noise_sd of cost at .* is nan"),
         ({"noise_sd": {"cost": 1.0, "late": 1.0, "wait": 1.0}}, "noise_sd names the unknown response 'wait'"),
         ({"truth": {"cost": COST, "late": [[1.0]]}}, r"truth of late of shape \(1, 1\)"),
         ({"price": 0.0}, "price must be a number finite and above 0"),

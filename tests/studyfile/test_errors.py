@@ -69,6 +69,10 @@ def refused(folder: Path, text: str | bytes, message: str) -> None:
             r"\[simulator\]: field = 'cost' is for programs with one response, and here are cost, late",
         ),
         ("problem = 'call-centre'\nlimits = ['late <= 1']", "problem and limits exclude each other"),
+        (
+            AXES + "goal = 'min cost'\nresponses = ['cost', 'late']\nnoise_sd.late = -1",
+            "noise_sd of late must be a number from 0 up, got -1",
+        ),
         (AXES + "name = 3", "name must be text, got 3"),
         (AXES + "rate = 1", "rate must be True or False, got 1"),
         (AXES + "rate = true\nreward_range = [0, 2]", r"got rate=True and reward_range=\(0, 2\)"),

@@ -33,6 +33,7 @@ from argbest.problems.base import Problem
 from argbest.problems.labels import called, place
 from argbest.questions import question as question_of
 from argbest.questions import title
+from argbest.table_files import in_cell
 from argbest.texts import Sentences, chance, first_of, number, with_unit
 
 if TYPE_CHECKING:
@@ -188,12 +189,15 @@ class Answer(Sentences):
         return {name: values(each) for name, each in found.items()}
 
     def frame(self) -> pd.DataFrame:
-        """Return the table for files: of a rule column by column, several labels of a cell as one text."""
+        """Return the table for files: of a rule column by column, several labels of a cell as one text.
+
+        Such labels are separated by commas; those that have one stand in quotation marks, as in CSV.
+        """
         if self.form == RULE:
             rule: rules.ChosenRule = self.choice
             return rule.frame()
         several = [n for n in self.table if len(self.table) and isinstance(self.table[n].iloc[0], tuple)]
-        texts = {str(n): [", ".join(map(str, each)) for each in self.table[n]] for n in several}
+        texts = {str(n): [in_cell(each, ",") for each in self.table[n]] for n in several}
         return self.table.assign(**texts)
 
     def plot(self, *, theme: str | None = None) -> "Figure":
@@ -313,10 +317,11 @@ def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> 
     loss = (largest - worth).mean(axis=0)
     order = np.argsort(loss, kind="stable")
     order = np.concatenate([[chosen], order[(order != chosen) & problem.alternatives.active[order]]])
-    low, high = np.quantile(sign * worth, TAILS, axis=0)
+    in_units = sign * worth + 0.0
+    low, high = np.quantile(in_units, TAILS, axis=0)
     labels = problem.alternatives.labels
     frame = problem.alternatives.frame(order)
-    frame["value"], frame["low"], frame["high"] = (sign * worth.mean(axis=0))[order], low[order], high[order]
+    frame["value"], frame["low"], frame["high"] = in_units.mean(axis=0)[order], low[order], high[order]
     if offers(bound, FindsTheWorst):
         frame["worst_context"], frame["p_worst"] = _worst(view, bound, certificate, order)
     frame["expected_loss"], frame["p_right"] = loss[order], chance_of[order]

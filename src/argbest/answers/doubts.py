@@ -269,9 +269,15 @@ def _shown_by_neighbours(view: "View") -> Rarities | None:
     return Rarities(int(event.sum()), float(event.mean()), size, relative, beyond)
 
 
+def _silent(view: "View") -> str:
+    """Return what to give as ``noise_sd`` where the goal has no noise."""
+    goal = view.problem.aim.sum
+    return "0" if goal is None else str(dict.fromkeys(goal.names, 0))
+
+
 def _noise_is_told(view: "View") -> bool:
     """Return whether the user has said what the noise is: to the model, or that there is none."""
-    known = view.problem.noise_sd
+    known = view.problem.goal_noise_sd
     return is_told_noise(view.model) or (known is not None and not known.any())
 
 
@@ -411,7 +417,7 @@ def _reasons(
         elif silent:
             yield (
                 f"no replications of any pair differ, and the {n} of alternative {labels[least]!r} do not "
-                "show that none will; if the simulator has no noise, say so: noise_sd=0"
+                f"show that none will; if there is no noise, say so: noise_sd={_silent(view)}"
             )
         elif repeated[c]:
             yield (

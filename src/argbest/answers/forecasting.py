@@ -26,7 +26,7 @@ from argbest.core.belief import Belief, shocks_of
 from argbest.core.blocks import square_root
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
-from argbest.core.outcomes import of_each_sum, sums_of
+from argbest.core.outcomes import known_exactly, of_each_sum, sums_of
 from argbest.core.question import BEST, Question
 from argbest.core.questions import joint_draws
 from argbest.core.questions.contexts import NamesContrastsByDraws
@@ -294,7 +294,8 @@ class Beginning:
         ]
         shared = view.inference.shared_noise
         root = np.eye(1) if shared is None else square_root(shared.correlation)
-        return cls(basis.sums_of_outcomes(drawn), tallied[0], basis.belief(sums), root)
+        belief = basis.belief(sums, known_exactly(view.tallies))
+        return cls(basis.sums_of_outcomes(drawn), tallied[0], belief, root)
 
     def normals(self, generator: np.random.Generator) -> Array:
         """Return the noise of one replication of every path, [path, sum]."""

@@ -84,7 +84,7 @@ def of_allocation(view: "View") -> pd.DataFrame:
     frame["n"] = n
     frame["share"] = n / max(int(n.sum()), 1)
     frame["pending"] = view.pending.ravel()
-    frame["mean"] = np.where(observed, problem.sign * tally.mean.ravel(), np.nan)
+    frame["mean"] = np.where(observed, problem.sign * tally.mean.ravel() + 0.0, np.nan)
     frame["sd"] = np.where(n > 1, np.sqrt(tally.m2.ravel() / np.maximum(n - 1, 1)), np.nan)
     return frame
 
@@ -173,10 +173,10 @@ def of_selection(
     chosen, rival = certificate.choice.ravel(), certificate.runner_up
     axis, frame = problem.alternatives, contexts.frame()
     labels, none = axis.labels, chosen == NONE
-    frame["selected"] = _of_chosen(labels, chosen)
+    frame["selected"] = entries_of_chosen(labels, chosen)
     behind = axis.columns if axis.named or len(axis.columns) > 1 else {}  # else the label is the value itself
     for name, held in behind.items():
-        frame[f"selected.{name}"] = _of_chosen(held, chosen)
+        frame[f"selected.{name}"] = entries_of_chosen(held, chosen)
     frame["runner_up"] = [labels[k] for k in rival.ravel()]
     known_choice = np.maximum(certificate.choice, 0)
 
@@ -208,7 +208,7 @@ def _with_retired(frame: pd.DataFrame, contexts: Axis) -> pd.DataFrame:
     return frame
 
 
-def _of_chosen(held: Sequence[Any], chosen: IntArray) -> "pd.Series[Any]":
+def entries_of_chosen(held: Sequence[Any], chosen: IntArray) -> "pd.Series[Any]":
     """Return the entries of the chosen alternatives, None where none is chosen."""
     found = [None if k == NONE else held[k] for k in chosen.tolist()]
     return pd.Series(found, dtype=object if NONE in chosen else None)

@@ -60,7 +60,8 @@ class ParetoAnswer(Answer):
 
     def details(self) -> list[str]:
         """Return, in words, the alternatives named in each context, what does not count, and doubts."""
-        labels = self.view.problem.contexts.labels
+        axis = self.view.problem.contexts
+        labels = [axis.labels[c] for c in np.flatnonzero(axis.active).tolist()]
         lines = [
             f"in context {label}: {first_of(list(map(str, named)), _SHOWN) or 'no answer'}"
             for label, named in list(zip(labels, self.choice, strict=True))[:_SHOWN]
@@ -150,8 +151,14 @@ def _doubted(joint: "View", goals: tuple[Goal, ...]) -> str:
         of_goal = joint.asking(goal=goal, limits=())
         found = doubts.of_study(of_goal)
         if found.some.any():
-            return f"{goal.sum}: {found.first(of_goal)}."
+            return f"{_what(goal)}: {found.first(of_goal)}."
     return ""
+
+
+def _what(goal: Goal) -> str:
+    """Return what a goal is about: the bare name of one response, as in other tables, or the sum."""
+    terms = () if goal.sum is None else goal.sum.terms
+    return terms[0][0] if len(terms) == 1 and terms[0][1] == 1.0 else str(goal.sum)
 
 
 def _table(
@@ -168,7 +175,7 @@ def _table(
         low, high = reported_interval(mean, sd, INTERVAL, rate=of_goal.rate)
         middle = reported_mean(mean, sd, rate=of_goal.rate)
         for end, values_of_end in (("mean", middle), ("low", low), ("high", high)):
-            frame[f"{end}.{goal.sum}"] = values_of_end
+            frame[f"{end}.{_what(goal)}"] = values_of_end
     frame[COLUMN] = likely[k, c]
     if view.ruled_out is not None:
         ruled_out = view.ruled_out[k, c]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from argbest.answers import answering, rules
+from argbest.answers import answering, frames, rules
 from argbest.answers.predicting import Prediction, model_at, predicted
 from argbest.checks import whole
 from argbest.core.arrays import Array, BoolArray
+from argbest.core.limits import NONE
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis
 from argbest.problems.population import people_of, with_entries
@@ -46,8 +47,9 @@ class PopulationCheck(Sentences):
 
     ``p_right`` is the probability that a person's choice is the right one, ``expected_loss`` what it falls
     short of it on average. ``source`` says where these people come from. ``table`` has a row for each, with
-    its ``weight``: selected, p_right, expected_loss, and whether it is ``extrapolated`` (outside the range
-    of the study's people, or of a category that none of them has).
+    its ``weight``: selected (None where no alternative is likely enough to keep the limits), p_right,
+    expected_loss, and whether it is ``extrapolated`` (outside the range of the study's people, or of a
+    category that none of them has).
     """
 
     n: int
@@ -107,7 +109,7 @@ def _certainties(view: "View", found: Prediction) -> pd.DataFrame:
     """Return what is chosen for some people, and how sure that is."""
     problem, certificate = view.problem, found.certificate
     frame = found.rows.frame()
-    frame["selected"] = [problem.alternatives.labels[k] for k in certificate.choice[:, 0].tolist()]
+    frame["selected"] = frames.entries_of_chosen(problem.alternatives.labels, certificate.choice[:, 0])
     frame["p_right"], frame["expected_loss"] = certificate.pcs[:, 0], certificate.expected_loss[:, 0]
     frame["extrapolated"] = problem.contexts.outside(found.rows, problem.bounds)
     return frame
@@ -116,10 +118,12 @@ def _certainties(view: "View", found: Prediction) -> pd.DataFrame:
 def groups(view: "View", by: str | Sequence[str] | None = None, n: object = N_GROUPS) -> pd.DataFrame:
     """Return one row per group of contexts: what is chosen there most, for which share, and how surely.
 
-    Of numbers n groups of about equal weight each, otherwise a group per value.
+    Of numbers n groups of about equal weight each, otherwise a group per value. With limits ``selected`` is
+    None where most of a group has no alternative that is chosen.
     """
     problem, certificate = view.problem, view.certificate(0.0)
     counted, axis, labels = certificate.counted, problem.contexts, problem.alternatives.labels
+    chosen = np.where(certificate.choice == NONE, len(labels), certificate.choice)
     number_of = whole("n", n, at_least=2, at_most=100)
     rows = []
     for name in _columns(axis, by):
@@ -128,16 +132,17 @@ def groups(view: "View", by: str | Sequence[str] | None = None, n: object = N_GR
             total = weight.sum()
             if not total > 0:
                 continue
-            shares = np.bincount(certificate.choice, weight, len(labels)) / total
+            shares = np.bincount(chosen, weight, len(labels) + 1) / total
             top = int(np.argmax(shares))
             right, loss = (
                 float(np.where(weight > 0, each, 0.0) @ weight / total)
                 for each in (certificate.pcs, certificate.expected_loss)
             )
             row = (problem.column_word(name), words, int(np.sum(weight > 0)), float(total))
-            rows.append((*row, labels[top], float(shares[top]), right, loss))
+            rows.append((*row, NONE if top == len(labels) else top, float(shares[top]), right, loss))
     names = ["column", "group", "n_contexts", "weight", "selected", "share", "p_right", "expected_loss"]
-    return pd.DataFrame(rows, columns=names)
+    frame = pd.DataFrame(rows, columns=names)
+    return frame.assign(selected=frames.entries_of_chosen(labels, frame["selected"].to_numpy(int)))
 
 
 def _columns(axis: Axis, by: str | Sequence[str] | None) -> list[str]:
@@ -223,7 +228,7 @@ def lines(view: "View") -> list[tuple[str, str, str]]:
         *(
             (
                 f"{row['group']} ({row['n_contexts']:,} people)",
-                str(row["selected"]),
+                "none keeps the limits" if row["selected"] is None else str(row["selected"]),
                 f" for {100 * row['share']:.0f} % of them, right with probability {chance(row['p_right'])}",
             )
             for row in groups(view).head(_MOST_LINES).to_dict("records")

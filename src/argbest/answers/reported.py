@@ -20,7 +20,7 @@ def reported_mean(mean: Array, sd: Array, *, rate: bool) -> Array:
     min(max(X, 0), 1) = X⁺ − (X − 1)⁺, and E[(X − a)⁺] = s h((a − m)/s) with the normal loss function h.
     """
     if not rate:
-        return mean
+        return mean + 0.0  # never -0.0, which the sign of a goal makes of 0
     exact = sd < _NO_SPREAD
     width = np.where(exact, 1.0, sd)
     clipped = width * (loss(-mean / width) - loss((1.0 - mean) / width))

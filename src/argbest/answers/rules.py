@@ -14,7 +14,7 @@ from argbest.core.questions.trees import Condition, Leaf, Split, Tree, Value
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Item
 from argbest.problems.labels import Label, called
-from argbest.table_files import to_csv
+from argbest.table_files import in_cell, to_csv
 from argbest.texts import Sentences
 
 
@@ -99,22 +99,20 @@ class ChosenRule(Sentences):
     def frame(self) -> pd.DataFrame:
         """Return a row per end: its conditions in words and column by column, and its alternative.
 
-        A number is at least "from" and less than "below", a name is one of "is" and none of "is not"; empty
-        says nothing.
+        A number is at least "from" and less than "below", a name is one of "is" or none of "is not"; empty
+        says nothing. Names in a cell are separated by semicolons, those that have one or a quotation mark, or
+        begin or end with a space, stand in quotation marks, as in CSV.
         """
         rows = []
         for path, label in self.ends:
             row: dict[str, object] = {"where": where(path)}
             for column in dict.fromkeys(each.column for each in self.conditions):
-                low, high = _range(path, column)
-                names = [(held, each.names) for each, held in path if each.column == column and each.names]
-                cells = {
-                    "from": low, "below": high,
-                    "is": "; ".join(str(n) for held, some in names if held for n in some) or None,
-                    "is not": "; ".join(str(n) for held, some in names if not held for n in some) or None,
-                }  # fmt: skip
-                kinds = ("from", "below") if column in self._numbers else ("is", "is not")
-                row |= {f"{column} {kind}": cells[kind] for kind in kinds}
+                if column in self._numbers:
+                    row[f"{column} from"], row[f"{column} below"] = _range(path, column)
+                else:
+                    names, held = _names(path, column)
+                    cell = in_cell(names, ";") or None
+                    row[f"{column} is"], row[f"{column} is not"] = (cell, None) if held else (None, cell)
             rows.append(row | {"alternative": label})
         return pd.DataFrame(rows)
 
@@ -159,18 +157,19 @@ def condition_in_words(condition: Condition, *, held: bool = True) -> str:
 
 
 def where(path: tuple[tuple[Condition, bool], ...]) -> str:
-    """Return the conditions on the way to an end in words; those on one number in one: "16 ≤ rate < 24"."""
-    parts: dict[object, str] = {}
-    for condition, held in path:
-        if condition.below is None:
-            parts[condition] = condition_in_words(condition, held=held)
+    """Return the conditions on the way to an end in words; those on one column in one: "16 ≤ rate < 24"."""
+    parts = {}
+    for column, number in {each.column: each.below is not None for each, _ in path}.items():
+        if not number:
+            names, held = _names(path, column)
+            parts[column] = condition_in_words(Condition(column, names=names), held=held)
             continue
-        low, high = _range(path, condition.column)
+        low, high = _range(path, column)
         if low is not None and high is not None:
-            parts[condition.column] = f"{_exactly(low)} ≤ {condition.column} < {_exactly(high)}"
+            parts[column] = f"{_exactly(low)} ≤ {column} < {_exactly(high)}"
         else:
-            ends = Condition(condition.column, below=high if low is None else low)
-            parts[condition.column] = condition_in_words(ends, held=low is None)
+            ends = Condition(column, below=high if low is None else low)
+            parts[column] = condition_in_words(ends, held=low is None)
     return " and ".join(parts.values()) or "always"
 
 
@@ -179,6 +178,19 @@ def _range(path: tuple[tuple[Condition, bool], ...], column: str) -> tuple[float
     own = [(each.below, held) for each, held in path if each.column == column and each.below is not None]
     low = max((below for below, held in own if not held), default=None)
     return low, min((below for below, held in own if held), default=None)
+
+
+def _names(path: tuple[tuple[Condition, bool], ...], column: str) -> tuple[tuple[Value, ...], bool]:
+    """Return the names of a column that lead to an end and True, or those that do not and False.
+
+    What several conditions in a row leave of a column is what all of them leave.
+    """
+    own = [(each.names, held) for each, held in path if each.column == column]
+    barred = tuple(dict.fromkeys(name for names, held in own if not held for name in names))
+    open_to = [names for names, held in own if held]
+    if not open_to:
+        return barred, False
+    return tuple(n for n in open_to[0] if n not in barred and all(n in names for names in open_to)), True
 
 
 def _exactly(threshold: float) -> str:

@@ -56,8 +56,8 @@ _column = partial(click.option, metavar="COL")
 @click.option(
     "--question",
     metavar="NAME",
-    help="What is to be chosen: overall, worst-case, regret, top:m=3, most-probable-best or rule:depth=2.  "
-    "[default: the best of each context]",
+    help="What is to be chosen: overall, worst-case, regret, top:m=3, most-probable-best or rule:depth=2; or "
+    "which alternatives no other one beats, pareto:GOAL,GOAL.  [default: the best of each context]",
 )
 @_column("--weights", help="Column with the weight of each context.")
 @_column("--categorical", multiple=True, help="Column whose numbers are names, not amounts; may be repeated.")
@@ -133,6 +133,7 @@ def analyze(
     responses it is variance.cost and so on. Without --alternative and --context, argbest expects the columns
     of its own exports.
     """
+    from argbest.core.pareto import read_pareto
     from argbest.posthoc.analysis import analysis, notes
     from argbest.posthoc.prior_runs import observe_target
     from argbest.table_files import read_table
@@ -144,11 +145,12 @@ def analyze(
     found = observe_target(frame, name=runs.stem, contexts=contexts, **columns)
     if out is not None:
         prepare(out)
-    study = found.study(question=question, policy=policy, model=model, seed=seed)
+    decided = question if read_pareto(question) is None else None
+    study = found.study(question=decided, policy=policy, model=model, seed=seed)
     remarks = [*found.notes, *notes(study)]
     for each in remarks:
         note(each)
-    asked = None if question is None else study.answer(delta=delta or None)
+    asked = None if question is None else study.answer(question, delta=delta or None)
     answer = analysis(study, remarks, delta=delta, n_next=n_next)
     answer |= {} if asked is None else {"answer": asked.plain()}
     if as_json:

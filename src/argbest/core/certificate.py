@@ -31,6 +31,8 @@ from argbest.texts import Sentences, chance, with_unit
 
 _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
 _ENOUGH_POINTS = 32
+_MOST_KEPT = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
+_AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
 
 NormalsInParts = Callable[[int], Iterable[Array]]  # normals, some at a time: a multiple of the number given
 
@@ -49,12 +51,27 @@ class Mixture:
     portion: int
     effective: Array  # how many independent points of the hyper-parameters these are worth, [...]
     axis: int = 0
+    size: int = 0  # numbers that the belief of one point takes; 0: few
+
+    @classmethod
+    def of_size(
+        cls, condition: Callable[[slice], Belief], n_points: int, size: int, effective: Array, axis: int
+    ) -> "Mixture":
+        """Return the mixture of beliefs of so many numbers each, all in one portion if these are few."""
+        portion = n_points if n_points * size <= _MOST_KEPT else max(1, _AT_ONCE // size)
+        return cls(condition, n_points, portion, effective, axis, size)
 
     @cached_property
     def means(self) -> tuple[Array, ...]:
-        """The posterior means of every sum that is learned: averages of the beliefs' means."""
-        found = self._average(lambda belief: np.stack([own.mean for own in sums_of(belief)], axis=-1))
-        return tuple(np.moveaxis(found, -1, 0))
+        """The posterior means of every sum that is learned: averages of the beliefs' means.
+
+        Nothing else may be asked of these beliefs, so only small ones are kept for it.
+        """
+        said = self._portions(min(self.portion, max(1, _AT_ONCE // max(self.size, 1))))
+        total = sum(
+            np.stack([own.mean for own in sums_of(belief)], axis=-1).sum(axis=self.axis) for _, belief in said
+        )
+        return tuple(np.moveaxis(np.asarray(total / self.n_points), -1, 0))
 
     def best_probability(self) -> Array:
         """Return P(each alternative is best) per context."""
@@ -117,13 +134,14 @@ class Mixture:
         n = belief.mean.shape[self.axis]
         return np.repeat(np.expand_dims(selected, self.axis), n, axis=self.axis)
 
-    def _portions(self) -> Iterator[tuple[slice, Belief]]:
-        """Yield the beliefs, some points at a time."""
-        if self.portion >= self.n_points:
+    def _portions(self, portion: int | None = None) -> Iterator[tuple[slice, Belief]]:
+        """Yield the beliefs, and of which points they are; all at once if they are kept."""
+        step = self.portion if portion is None else portion
+        if step >= self.n_points:
             yield slice(self.n_points), self._whole
             return
-        for start in range(0, self.n_points, self.portion):
-            some = slice(start, min(start + self.portion, self.n_points))
+        for start in range(0, self.n_points, step):
+            some = slice(start, min(start + step, self.n_points))
             yield some, self._conditioned(some)
 
     @cached_property

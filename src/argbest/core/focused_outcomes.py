@@ -15,7 +15,8 @@ from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
 from argbest.core.belief import Belief, Focused
 from argbest.core.limits import Standing
-from argbest.core.outcomes import Basis, Outcomes
+from argbest.core.outcomes import Basis, Outcomes, known_exactly
+from argbest.core.tally import Tally
 
 
 class FollowsAsTold(Focused, Protocol):
@@ -57,6 +58,7 @@ class FocusedOutcomes(Outcomes):
             self.basis,
             None if shared is None else replace(shared, count=shared.count[..., front, :]),
             None if self.lowered is None else self.lowered[..., front, :],
+            None if self.exact is None else self.exact[..., front, :],
         )
 
     def including(self, alternatives: IntArray) -> "FocusedOutcomes":
@@ -73,15 +75,16 @@ class SaysWhatIsDrawn(Belief, Protocol):
         """These cells, [alternative, context]."""
 
 
-def belief_about(basis: Basis, sums: Sequence[Belief]) -> Belief:
+def belief_about(basis: Basis, sums: Sequence[Belief], tallies: Sequence[Tally] = ()) -> Belief:
     """Return the belief that questions are asked of; of very many alternatives it follows the foremost."""
-    first = sums[0]
+    first, exact = sums[0], None if len(basis.outcomes) == 1 else known_exactly(tallies)
     if not offers(first, FollowsAsTold) or first.mean.ndim > 2:
-        return basis.belief(sums)
+        return basis.belief(sums, exact)
     if len(basis.outcomes) == 1:
         return basis.belief([first if first.follows_its_own else first.following(None, None)])
-    front, drawn = foremost(Outcomes(tuple(sums), basis), len(first.foremost))
-    return FocusedOutcomes(tuple(each.following(front, drawn) for each in sums), basis)  # type: ignore[attr-defined]
+    front, drawn = foremost(Outcomes(tuple(sums), basis, exact=exact), len(first.foremost))
+    followed = tuple(each.following(front, drawn) for each in sums)  # type: ignore[attr-defined]
+    return FocusedOutcomes(followed, basis, exact=exact)
 
 
 def not_drawn(belief: Belief) -> BoolArray | None:

@@ -31,6 +31,7 @@ _TOKENS = re.compile(
     r"|(?P<mark><=|>=|==|[-+*/<>=()≤≥−·×]))"  # noqa: RUF001 (what people paste)
 )
 _PLAIN = re.compile(r"[^\W\d][\w.]*")
+_COMPARISONS = "<=", ">=", "<", ">", "=", "=="
 _WRITTEN_ALIKE = {"−": "-", "·": "*", "×": "*", "≤": "<=", "≥": ">="}  # noqa: RUF001
 
 
@@ -158,6 +159,10 @@ def read_limit(given: object, responses: Sequence[str] | None = None) -> Limit:
     if not isinstance(given, str) or not given.strip():
         raise InputError(f"got the limit {given!r}; expected a text such as {_LIMITS}.")
     reader = _Reader("limit", given, given, _LIMITS)
+    if reader.n_comparisons > 1:
+        raise reader.error(
+            "two bounds stand in one limit", "Give two limits, each with its bound on the right"
+        )
     if reader.begins_with_number:
         raise reader.error(
             "a bound stands on the left", "Write the responses on the left, the bound on the right"
@@ -315,6 +320,10 @@ class _Reader:
                 rest = part[place:].strip()
                 if rest.startswith("`"):
                     raise self.error(f"the backquote before {rest[1:]!r} is not closed", "Close it")
+                if rest.startswith("%"):
+                    raise self.error("a percentage cannot be read", "Write 5 % as 0.05")
+                if re.match(r",\d", rest):
+                    raise self.error("a number has a comma", "Write it with a point")
                 raise self.error(f"{rest!r} cannot be read", "Put names with other signs in backquotes")
             kind = str(found.lastgroup)
             token = found[kind]
@@ -335,7 +344,12 @@ class _Reader:
     def begins_with_number(self) -> bool:
         """Whether a number and a comparison come first, as in 0.05 >= late."""
         kinds = [kind for kind, _ in self._tokens[:2]]
-        return kinds == ["number", "mark"] and self._tokens[1][1] in ("<=", ">=", "<", ">", "=", "==")
+        return kinds == ["number", "mark"] and self._tokens[1][1] in _COMPARISONS
+
+    @property
+    def n_comparisons(self) -> int:
+        """How many comparisons there are in the text."""
+        return sum(kind == "mark" and token in _COMPARISONS for kind, token in self._tokens)
 
     def error(self, what: str, advice: str) -> InputError:
         """Return the error that says what is wrong with the text and what would be right."""

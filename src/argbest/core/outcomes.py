@@ -9,11 +9,15 @@ covariance of outcome i, N the counts, σ_i² the noise and ρ_ij the correlatio
 which is exact in the first order of ρ, keeps every belief as it is, and never fails to be a covariance. Where
 alternatives share random numbers, the precision of what was told in a context takes the place of N/σ².
 
+Of a response without noise, such as the staff of a plan, every pair is known once it was simulated
+(`known_exactly`). No belief can say so exactly, and a limit that is just met would be kept with a probability
+of one half.
+
 What is learned are sums of responses (`Basis`); a slack is one of them, turned and moved by the bound. Tables
 of outcomes are [..., outcome, alternative, context], the goal first, then the slacks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -38,7 +42,10 @@ from argbest.core.replications import Shocks
 from argbest.core.tally import Tally
 
 _MOST_TIED = 600  # observed pairs whose errors are tied: what that takes grows with the cube of their number
+_ROWS_AT_ONCE = 1 << 22  # numbers of their covariances with all pairs; of more some are made at a time
 _FAR = 100.0  # in standard deviations: no draw reaches so far
+_ROUNDING = 1e-14  # of the largest mean: values that differ by no more are equal
+_MET = 1e-12  # of a bound: a slack of no more is 0
 
 
 class Follows(NamedTuple):
@@ -99,9 +106,9 @@ class Basis:
         found = [(i, self.outcomes[i]) for i in map(places.index, range(self.n_sums))]
         return np.stack([how.sign * (outcomes[..., i, :, :] - how.constant) for i, how in found], axis=-3)
 
-    def belief(self, sums: Sequence[Belief]) -> Belief:
+    def belief(self, sums: Sequence[Belief], exact: Array | None = None) -> Belief:
         """Return the belief that questions are asked of: that of the only sum, or `Outcomes` with limits."""
-        return sums[0] if len(self.outcomes) == 1 else Outcomes(tuple(sums), self)
+        return sums[0] if len(self.outcomes) == 1 else Outcomes(tuple(sums), self, exact=exact)
 
 
 ONE = Basis(((1.0,),), (Follows(0, 1.0, 0.0),))
@@ -146,6 +153,9 @@ class Outcomes:
     basis: Basis
     shared: SharedNoise | None = None  # None: the sums are drawn as if they had nothing in common
     lowered: Array | None = None  # [..., alternative, context]: taken from the slack of the first limit
+    exact: Array | None = (
+        None  # `known_exactly`: what sums are, [..., sum, alternative, context]; NaN: not known
+    )
 
     @classmethod
     def of(cls, goal: Belief, slacks: Sequence[Belief], shared: SharedNoise | None = None) -> "Outcomes":
@@ -162,10 +172,32 @@ class Outcomes:
     @cached_property
     def slacks(self) -> tuple[Belief, ...]:
         """The beliefs about the slack of every limit."""
-        first, *others = (self._outcome(each) for each in self.basis.outcomes[1:])
+        first, *others = (self._slack(i) for i in range(1, len(self.basis.outcomes)))
         if self.lowered is not None:
             first = with_mean(first, first.mean - self.lowered)
         return first, *others
+
+    def _slack(self, place: int) -> Belief:
+        """Return the belief about a slack, surely on its side of 0 where it is known."""
+        slack = self._outcome(self.basis.outcomes[place])
+        if self._exact_outcomes is None:
+            return slack
+        exact, far = self._exact_outcomes[..., place, :, :], _FAR * np.sqrt(slack.var)
+        sure = np.where(exact >= 0, np.maximum(exact, far), np.minimum(exact, -far))
+        return with_mean(slack, np.where(np.isnan(exact), slack.mean, sure))
+
+    @cached_property
+    def _exact_outcomes(self) -> Array | None:
+        """What outcomes are known to be, [..., outcome, alternative, context]; a bound that is met is 0."""
+        if self.exact is None:
+            return None
+        found = []
+        for of_sum, sign, bound in self.basis.outcomes:
+            value = self.exact[..., of_sum, :, :]
+            outcome = sign * value + bound
+            met = np.abs(outcome) <= _MET * np.maximum(np.abs(value), np.abs(bound))
+            found.append(np.where(met, 0.0, outcome))
+        return np.stack(found, axis=-3)
 
     def _outcome(self, how: Follows) -> Belief:
         """Return the belief about an outcome: covariances have no sign, and a constant none at all."""
@@ -274,6 +306,8 @@ class Outcomes:
         if self._ties is not None:
             sums = self._ties.applied(sums, normals[..., n:, :, :])
         found = np.stack([sign * sums[..., i, :, :] + c for i, sign, c in self.basis.outcomes], axis=-3)
+        if self._exact_outcomes is not None:
+            found = np.where(np.isnan(self._exact_outcomes), found, self._exact_outcomes)
         if self.lowered is not None:
             found[..., 1, :, :] -= self.lowered
         return found
@@ -313,7 +347,7 @@ class _Ties:
 
     pairs: tuple[IntArray, IntArray]  # observed ones, [m] each
     mean: tuple[Array, ...]  # of every outcome there, [..., m]
-    rows: tuple[Array, ...]  # Cov(observed pair, every pair) of every outcome, [..., m, alternative, context]
+    rows: tuple["_Rows", ...]  # Cov(observed pair, every pair) of every outcome
     precise: tuple[Array, ...]  # A_i, [..., m, m]
     left: tuple[Array, ...]  # the root of I − A_iᵀ Σ_i A_i, [..., m, m]
     root: Array  # of the correlation, lower triangular, [..., outcome, outcome]
@@ -326,10 +360,9 @@ class _Ties:
             return None
         mean, rows, precise, left = [], [], [], []
         for belief in outcomes:
-            lead = (*belief.mean.shape[:-2], len(k))
-            rows.append(belief.cov_rows(np.broadcast_to(k, lead), np.broadcast_to(c, lead)))
+            rows.append(_Rows(belief, (k, c)))
             precise.append(precision_root(belief.noise, shared.count, shocks_of(belief), (k, c)))
-            inside = _transposed(precise[-1]) @ rows[-1][..., k, c] @ precise[-1]
+            inside = _transposed(precise[-1]) @ rows[-1].among @ precise[-1]
             left.append(square_root(_eye_minus(inside)))
             mean.append(belief.mean[..., k, c])
         root = _root_of_correlation(shared.correlation)
@@ -346,8 +379,47 @@ class _Ties:
         for i in range(1, len(shocks)):
             change = sum(self.root[..., i, j, None] * shocks[j] for j in range(i + 1)) - shocks[i]
             weight = _times(change, _transposed(self.precise[i]))
-            tied[..., i, :, :] += np.einsum("s...m,...mkc->s...kc", weight, self.rows[i], optimize=True)
+            for some, rows in self.rows[i].blocks():
+                tied[..., i, :, :] += np.einsum(
+                    "s...m,...mkc->s...kc", weight[..., some], rows, optimize=True
+                )
         return tied
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The covariances of some pairs with all, [..., m, alternative, context]; of many only some at a time."""
+
+    belief: Belief
+    pairs: tuple[IntArray, IntArray]  # [m] each
+
+    @cached_property
+    def among(self) -> Array:
+        """The covariances of these pairs with each other, [..., m, m]."""
+        k, c = self.pairs
+        return np.concatenate([rows[..., k, c] for _, rows in self.blocks()], axis=-2)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield the covariances block by block, and which of the pairs each is about."""
+        if self._step >= len(self.pairs[0]):
+            yield slice(None), self._all
+            return
+        for start in range(0, len(self.pairs[0]), self._step):
+            some = slice(start, start + self._step)
+            yield some, self._of(some)
+
+    @property
+    def _step(self) -> int:
+        return max(1, _ROWS_AT_ONCE // self.belief.mean.size)
+
+    @cached_property
+    def _all(self) -> Array:
+        return self._of(slice(None))
+
+    def _of(self, some: slice) -> Array:
+        k, c = (each[some] for each in self.pairs)
+        lead = (*self.belief.mean.shape[:-2], len(k))
+        return self.belief.cov_rows(np.broadcast_to(k, lead), np.broadcast_to(c, lead))
 
 
 def _followed(outcomes: tuple[Belief, ...], count: IntArray) -> tuple[IntArray, IntArray]:
@@ -452,6 +524,26 @@ def shared_noise(tallies: Sequence[Tally], belief: Belief) -> SharedNoise | None
             np.add.at(products[i, j], where, one * other)
     noise = np.stack([one.noise for one in sums_of(belief)])
     return SharedNoise(noise_correlation(products, noise), tallies[0].count)
+
+
+def known_exactly(tallies: Sequence[Tally]) -> Array | None:
+    """Return what sums without noise are, [..., sum, alternative, context]; NaN where it is not known.
+
+    A sum has no noise if all values of every pair are equal, and some pair has several. One that is always 0
+    or 1 is a rate. None where nothing is known.
+    """
+    found = [_values_without_noise(tally) for tally in tallies]
+    return None if all(np.isnan(each).all() for each in found) else np.stack(found, axis=-3)
+
+
+def _values_without_noise(tally: Tally) -> Array:
+    """Return the means of a sum without noise where it was simulated, [..., alternative, context]."""
+    axes, seen = (-2, -1), tally.count > 0
+    size = np.max(np.abs(tally.mean), axis=axes, where=seen, initial=0.0)[..., None, None]
+    differ = tally.m2 > tally.count * (_ROUNDING * size) ** 2
+    rate = np.all(~seen | (tally.mean == 0.0) | (tally.mean == 1.0), axis=axes)
+    silent = np.any(tally.count > 1, axis=axes) & ~np.any(differ, axis=axes) & ~rate
+    return np.where(silent[..., None, None] & seen, tally.mean, np.nan)
 
 
 def with_shared_noise(belief: Belief, shared: SharedNoise | None) -> Belief:

@@ -123,11 +123,9 @@ def condition(
     for studies in _sorted(model, setting, tallies, params):
         before = None if known is None else known.belief_of(studies)
         held = repeat(None) if before is None else sums_of(before)
-        sums = [
-            model.posterior(*_own(studies, tally, setting, own), belief)
-            for tally, own, belief in zip(tallies, params, held, strict=False)
-        ]
-        groups.append(Group(studies, belief_about(setting.basis, sums)))
+        given = [_own(studies, *each) for each in zip(tallies, repeat(setting), params, strict=False)]
+        sums = [model.posterior(*own, belief) for own, belief in zip(given, held, strict=False)]
+        groups.append(Group(studies, belief_about(setting.basis, sums, [tally for tally, *_ in given])))
     return Learned(tuple(params), tuple(groups))
 
 

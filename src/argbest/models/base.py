@@ -12,7 +12,8 @@ from argbest.core.belief import Belief, Focused
 from argbest.core.certificate import Mixture
 from argbest.core.common_noise import counted
 from argbest.core.findings import Findings
-from argbest.core.outcomes import Outcomes, SharedNoise
+from argbest.core.landmarks import structured
+from argbest.core.outcomes import Outcomes, SharedNoise, known_exactly
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -20,8 +21,6 @@ from argbest.errors import InputError
 Params = TypeVar("Params")
 ALONE = -1  # the kind of a study whose belief needs arrays of its own
 
-_MOST_KEPT_NUMBERS = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
-_AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
 _FEATURES = 400  # rows of a belief that many cells are summed up in, beside the contexts
 
 
@@ -295,12 +294,12 @@ class Integrated(NamedTuple):
         return self.tally[None][np.zeros(n, int)]
 
     def _mixture(self, condition: Callable[[slice], Belief], n_cells: int, axis: int) -> Mixture:
-        """Return the mixture, its beliefs kept where they are small."""
-        n_rows = min(int((self.tally.count > 0).sum()), self.tally.shape[1] + _FEATURES)
+        """Return the mixture of beliefs about so many cells."""
+        n_rows, count = int((self.tally.count > 0).sum()), self.tally.count
+        if self.tally.common is None and structured(count, names=self.setting.alternatives is None):
+            n_rows = min(n_rows, self.tally.shape[1] + _FEATURES)
         each = n_cells * (n_rows + 1) + 2 * self.tally.shape[1] ** 2  # rows, and the tables of the prior
-        n = self.points.n
-        portion = n if n * each <= _MOST_KEPT_NUMBERS else max(1, _AT_ONCE // each)
-        return Mixture(condition, n, portion, self.points.effective, axis)
+        return Mixture.of_size(condition, self.points.n, each, self.points.effective, axis)
 
 
 def together(
@@ -311,7 +310,8 @@ def together(
     The i-th points of all sums are put together: they were learned apart. ``shared`` is the noise that the
     sums of a replication share; ``ruled_out`` [alternative, context] is for all of them.
     """
-    return _joined(parts, [part.at_own_contexts() for part in parts], shared, ruled_out)
+    exact = known_exactly([part.tally for part in parts])
+    return _joined(parts, [part.at_own_contexts() for part in parts], shared, ruled_out, exact)
 
 
 def together_at(parts: Sequence[Integrated], separation: Array, ruled_out: BoolArray | None) -> Mixture:
@@ -330,6 +330,7 @@ def _joined(
     mixtures: Sequence[Mixture],
     shared: SharedNoise | None,
     ruled_out: BoolArray | None,
+    exact: Array | None = None,
 ) -> Mixture:
     """Return the mixture of several sums from those of each; of one sum, its own."""
     basis = parts[0].setting.basis
@@ -337,13 +338,12 @@ def _joined(
         return mixtures[0]
 
     def condition(some: slice) -> Belief:
-        belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared)
+        belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared, exact=exact)
         return among_the_rest(belief, ruled_out)
 
-    n, portion = min(each.n_points for each in mixtures), min(each.portion for each in mixtures)
+    n, size = min(each.n_points for each in mixtures), sum(each.size for each in mixtures)
     effective = np.min([each.effective for each in mixtures], axis=0)
-    portion = n if portion >= n else max(1, portion // len(parts))
-    return Mixture(condition, n, portion, effective, mixtures[0].axis)
+    return Mixture.of_size(condition, n, size, effective, mixtures[0].axis)
 
 
 def entries(params: Params, index: Any) -> Params:

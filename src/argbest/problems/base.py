@@ -73,7 +73,7 @@ class Problem:
             dict of tables.
         truth_se (table): The standard error of the truth.
         noise_sd (number or table): The standard deviation of the noise where it is known, with several
-            responses a dict; 0 says that the simulator has none.
+            responses a dict, of those where it is known; 0 says that there is none.
         name: The title of reports and pictures; by default the name of the simulator.
         description: A sentence about the problem.
         reward: What is simulated, for pictures and pages: "waiting time".
@@ -152,11 +152,10 @@ class Problem:
             f"{shape[0]:,} alternatives x {shape[1]:,} contexts have pairs", shape[0] * shape[1], MOST_PAIRS
         )
         error = 0.0 if truth_se is None else truth_se
-        if named:
-            truth, error, noise_sd = (
-                _stacked(what, given, named, shape)
-                for what, given in (("truth", truth), ("truth_se", error), ("noise_sd", noise_sd))
-            )
+        truth, error = (
+            _stacked(what, given, named, shape) for what, given in (("truth", truth), ("truth_se", error))
+        )
+        noise_sd = _stacked("noise_sd", noise_sd, named, shape, partly=True)
         tables = (len(named), *shape) if named else shape
         rates = declared_rates(rate, named) if wanted.named else flag("rate", rate)
         self.__dict__.update(  # the one way to set a field of a frozen instance
@@ -408,13 +407,17 @@ class Problem:
         for name in _FOLLOWS_FROM_GOAL:
             other.__dict__.pop(name, None)
         tables = {name: getattr(self, name) for name in ("truth", "truth_se", "noise_sd")}
+        stacked = {name: None if held is None else held[None] for name, held in tables.items()}
+        if tables["noise_sd"] is not None and not tables["noise_sd"].any():  # none of them has any noise
+            stacked["noise_sd"] = _frozen(np.zeros((len(names), *self.shape)))
+            tables["noise_sd"] = None
         if len(names) > 1 and (wrong := [name for name, held in tables.items() if held is not None]):
             raise InputError(
                 f"the simulator returns the responses {', '.join(names)}, and {wrong[0]} has one table. Give "
                 f"{wrong[0]} as a dict of tables by response."
             )
         other.__dict__.update(
-            {name: None if held is None else held[None] for name, held in tables.items()},
+            stacked,
             responses=names,
             rate=rates,
             reward_range=declared_ranges(self.reward_range, rates, names),
@@ -517,11 +520,27 @@ class Problem:
 
     @property
     def goal_noise_sd(self) -> Array | None:
-        """[alternative, context] the noise of the goal; None where it is not known, as that of a sum."""
+        """[alternative, context] the noise of the goal; None where it is not known, as that of a sum.
+
+        A sum of responses without noise has none.
+        """
         if self.noise_sd is None or not self.responses:
             return self.noise_sd
         factor = np.abs(self.outcome_forms[0].coefficients)
-        return factor.max() * self.noise_sd[factor.argmax()] if np.sum(factor > 0) == 1 else None
+        of_parts = self.noise_sd[factor > 0]
+        if np.isnan(of_parts).any() or (len(of_parts) > 1 and of_parts.any()):
+            return None
+        return np.asarray(factor.max() * of_parts[0])
+
+    def is_silent(self, responses: Iterable[str]) -> bool:
+        """Return whether these responses are known to have no noise.
+
+        Args:
+            responses: Their names.
+        """
+        if self.noise_sd is None:
+            return False
+        return not self.noise_sd[[self.responses.index(name) for name in responses]].any()
 
     @cached_property
     def feasible(self) -> BoolArray:
@@ -765,23 +784,34 @@ def _refuse_weights(weights: object) -> None:
         )
 
 
-def _stacked(what: str, given: object, responses: tuple[str, ...], shape: tuple[int, int]) -> object:
-    """Return the tables of several responses in their order, from a dict by name; anything else as it is."""
+def _stacked(
+    what: str, given: object, responses: tuple[str, ...], shape: tuple[int, int], *, partly: bool = False
+) -> object:
+    """Return the tables of several responses in their order, from a dict by name; anything else as it is.
+
+    If they may be given ``partly``, those that are missing are NaN.
+    """
     if not isinstance(given, Mapping):
         return given
-    wrong = sorted(set(responses) ^ set(given))
+    if not responses:
+        raise InputError(
+            f"got {what} by response, and no responses are declared. Declare all that the simulator returns: "
+            f"responses = {list(map(str, given))!r}, and any others."
+        )
+    wrong = sorted(set(given) - set(responses) if partly else set(responses) ^ set(given))
     if wrong:
         missing = "has none for" if wrong[0] in responses else "names the unknown response"
         raise InputError(
             f"{what} {missing} {wrong[0]!r}; expected one for each of {', '.join(responses)}. Correct it."
         )
-    single = {name: real(given[name]) for name in responses}
-    return np.stack(
-        [
-            table(f"{what} of {name}", given[name] if one is None else np.full(shape, one), shape)
-            for name, one in single.items()
-        ]
-    )
+
+    def of_response(name: str) -> Array:
+        if name not in given:
+            return np.full(shape, np.nan)
+        single = real(given[name])
+        return table(f"{what} of {name}", given[name] if single is None else np.full(shape, single), shape)
+
+    return np.stack([of_response(name) for name in responses])
 
 
 def _column(frame: "pd.DataFrame", name: str) -> Array:
@@ -924,7 +954,14 @@ def _one_level(noise_sd: Array | None, shape: tuple[int, int]) -> Array | None:
 def _spread(what: str, given: object, shape: tuple[int, ...]) -> Array:
     """Return a table of standard deviations, from a table or one number for all cells."""
     single = real(given)
-    array = table(what, given if single is None else np.full(shape, single), shape)
+    whole = given if single is None else np.full(shape, single)
+    unknown: BoolArray = np.zeros((1, 1, 1), bool)
+    if isinstance(whole, np.ndarray) and whole.shape == shape and len(shape) == 3:
+        unknown = np.asarray(
+            np.isnan(whole).all(axis=(-2, -1), keepdims=True)
+        )  # responses of which nothing is said
+        whole = np.where(unknown, 0.0, whole)
+    array = table(what, whole, shape)
     if (array < 0).any():
         raise InputError(f"got {what} with {array.min()}; a standard deviation is 0 or more. Correct it.")
-    return _frozen(array)
+    return _frozen(np.where(unknown, np.nan, array) if unknown.any() else array)

@@ -9,6 +9,7 @@ from argbest.answers.answering import Answer
 from argbest.answers.pareto import COLUMN, NAMED_FROM
 from argbest.checks import one_of
 from argbest.core.arrays import Array, BoolArray
+from argbest.core.goals import quoted
 from argbest.errors import InputError
 from argbest.report import curves, style
 from argbest.report import svg as draw
@@ -46,9 +47,10 @@ def panels(answer: Answer) -> tuple[list[Panel], list[str], int]:
     problem, table = answer.view.problem, answer.table
     goals = [str(name).removeprefix("mean.") for name in table if str(name).startswith("mean.")]
     if len(goals) != 2:
+        first, second = (quoted(each) if each in problem.responses else each for each in goals[:2])
         raise InputError(
             f"there is no picture of {len(goals)} responses at once. Its `table` has the numbers; or ask for "
-            f"two of them, as in 'pareto:min {goals[0]},min {goals[1]}'."
+            f"two of them, as in 'pareto:min {first},min {second}'."
         )
     side, labels = curves.side(problem.contexts), curves.row_labels(problem.alternatives)
     n, k = len(side.labels), int(problem.alternatives.active.sum())

@@ -215,7 +215,7 @@ class LearningOfOtherSums:
             else:
                 params.append(known.learned.params[place])
                 beliefs.append(sums[place])
-        together = belief_about(self.setting.basis, beliefs)
+        together = belief_about(self.setting.basis, beliefs, self.tallies)
         return known._replace(learned=step.Learned.of_one(tuple(params), together))
 
 

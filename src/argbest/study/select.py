@@ -88,7 +88,7 @@ def select(
         reward_range (pair, or dict by response): An interval that holds every single reward; values outside
             it are refused, and `Study.guarantee` then needs no normal rewards.
         noise_sd (number or table): The standard deviation of the noise where it is known, with several
-            responses a dict; 0 says that the simulator has none.
+            responses a dict, of those where it is known; 0 says that there is none.
         rate (bool, or names of responses): Whether every single reward is 0 or 1, so that its mean is a rate;
             all other values are refused.
         question (name or question): What is to be chosen (`argbest.questions`), by default what the problem

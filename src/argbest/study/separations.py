@@ -269,6 +269,9 @@ class Separations:
             if broken:
                 slack, ends = -slack, None if ends is None else (-ends[1], -ends[0])
             found = _lower(slack, alpha * shares, ends, resolution, exact=assumed.exact)
+            if assumed.exact and not broken:  # a bound that is just met is kept, whatever its last digits
+                met = np.all(~np.isfinite(slack) | (np.abs(slack) <= resolution), axis=-1)
+                found[met & np.isfinite(found)] = 0.0
             found[_sorted(slack)] = -np.inf  # a guarantee needs the order of the runs
             return found
 
@@ -401,7 +404,7 @@ def _lower(
 def _doubts(values: Array, alpha: Array, resolution: float) -> tuple[BoolArray, BoolArray, IntArray]:
     """Return where ties, and where skewness, contradict normal rows, and how many values these have."""
     tied, skewed = np.zeros(len(values), bool), np.zeros(len(values), bool)
-    for error in np.unique(alpha).tolist():
+    for error in np.unique(alpha).tolist() if values.size else []:  # nothing may have been told
         rows = alpha == error
         by_ties, by_skewness = sequences.doubts(values[rows], error, resolution=resolution)
         tied[rows], skewed[rows] = by_ties[:, -1], by_skewness[:, -1]

@@ -433,7 +433,8 @@ class View:
         slacks, sentences = [], [goal.of(self.problem.subject)]
         for limit in self.problem.limits:
             subject, ends = str(limit.sum), self._range_of(limit.sum)
-            own = assumptions.of_rewards(ends, assume, subject)
+            silent = self.problem.is_silent(limit.sum.names)
+            own = assumptions.of_rewards(ends, assumptions.DETERMINISTIC if silent else assume, subject)
             sentences.append(own.of(subject))
             if own.reward_range is not None:
                 slack = limit.slack(self.problem.responses)

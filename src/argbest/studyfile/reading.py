@@ -135,7 +135,11 @@ def _problem(
     simulate, limit = file_options.simulator(content.get("simulator"), folder, wanted.named)
     rate = declared_rates(content.get("rate", False), wanted.responses)
     ranges = declared_ranges(content.get("reward_range"), rate, wanted.responses)
-    noise = None if "noise_sd" not in content else not_negative("noise_sd", content["noise_sd"])
+    noise = content.get("noise_sd")
+    if isinstance(noise, Mapping):
+        noise = {name: not_negative(f"noise_sd of {name}", each) for name, each in noise.items()}
+    elif noise is not None:
+        noise = not_negative("noise_sd", noise)
     with within("[contexts]"):
         problem = Problem(
             alternatives.axis, contexts.axis, simulate, weights=contexts.weights, bounds=contexts.bounds,
