@@ -111,7 +111,8 @@ def test_rates_need_some_of_both_values_in_the_pairs_that_matter() -> None:
 
 def test_what_is_said_of_rewards_that_are_not_normal() -> None:
     ties = misfits.checked(misfits.rounded, 1)
-    assert ties.doubted.all()
+    assert ties.everywhere
+    assert not ties.doubted.any()  # how much ties matter depends on the replications behind a choice
     assert ties.objections[0].startswith(
         f"Rewards repeat values: {ties.rewards.tied:.0%} of two replications"
     )
