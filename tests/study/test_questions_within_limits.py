@@ -58,6 +58,9 @@ def test_the_best_overall_breaks_a_limit_and_is_not_chosen_at_a_high_price(told:
     assert told.answer("overall", limits=[]).choice == "cheap"
     assert told.answer("overall").choice == "dear"
     assert told.answer("overall", price=0.1).choice == "cheap"
+    assert told.answer("overall", price=0.1).headline == "cheap (breaks a limit)"
+    assert told.answer("overall", limits=[]).headline == "cheap"
+    assert told.answer("overall", limits=["delay <= 9"]).headline == "cheap"
     assert told.answer("worst-case").choice == "dear"
     assert told.answer("overall").p_feasible > 0.8 > 0.2 > told.answer("overall", price=0.1).p_feasible  # type: ignore[operator]
     assert told.answer("overall", limits=[]).p_feasible is None

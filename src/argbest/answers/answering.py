@@ -101,12 +101,19 @@ class Answer(Sentences):
         if self.words:
             return self.words
         if self.form == RULE:
-            return "; ".join(self.choice.sentences())
+            return "; ".join(self.choice.sentences()) + self._promise
         if self.form == ONE:
-            return str(self.choice)
+            return str(self.choice) + self._promise
         n = len(self.table)
         several = "a shortlist" if self.form == SEVERAL else "one choice"
         return f"{several} for each of {n} contexts" if n > 1 else str(self.choice[0])
+
+    @property
+    def _promise(self) -> str:
+        """What is to be said of limits beside a choice for all contexts, "" where it is sure to keep them."""
+        if self.p_feasible is None or not self.limits or self.p_feasible >= LEVEL:
+            return ""
+        return " (breaks a limit)" if self.p_feasible <= 1.0 - LEVEL else " (may break a limit)"
 
     @property
     def meaning(self) -> str:
