@@ -189,8 +189,8 @@ def test_what_was_asked_for_ahead_is_given_back_once_the_stop_rule_is_met(
 
     def short(alternative: str, context: int, seed: int) -> float:
         begun.append(seed)
-        if len(begun) > 40 and not stopped.is_set():
-            time.sleep(0.5)  # the first of those asked for ahead: all of them would take seconds
+        if len(begun) > 30 and not stopped.is_set():
+            time.sleep(0.1)  # so that others are asked for ahead before the rule is met
         return simulate(alternative, context, seed)
 
     monkeypatch.setattr(executors.Jobs, "_ahead", lambda *_: 16)
