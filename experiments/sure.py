@@ -1,6 +1,6 @@
 """Whether heavy tails and ties may leave a choice sure where enough replications are behind it.
 
-Up to version 0.3.0 no context was called sure as soon as single rewards anywhere had heavier tails than
+Before, no context was called sure as soon as single rewards anywhere had heavier tails than
 normal ones, or repeated values, unless the replications of its pairs alone said the same. Now a context is
 doubted only where skewness, rare events or missed values could change its own answer
 (`argbest.answers.doubts`). The rule by which that is judged, written before the first run:
