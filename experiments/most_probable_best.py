@@ -16,7 +16,7 @@ The rule, written before the first run:
 
 The set-up is right by this rule but for C-OCBA after 12,500 replications: it is 3.3 standard errors above its
 published figure, and 1.5 above the one that it has if it learns the variances, as it does here
-(`experiments.most_probable_check`). Half of these runs had been seen before: the first time they were cut short.
+(`experiments.most_probable_check`). Half of these runs had been seen before, when they were cut short.
 
 The second problem was to go on to 97,500 replications, as the publication does. That was dropped for time
 before it was begun; `experiments.most_probable_check` goes on, for equal allocation and C-OCBA alone.
