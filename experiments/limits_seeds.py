@@ -26,10 +26,8 @@ between the two arms, near those of shared seeds where these are high.
 `python -m experiments.limits_seeds --out DIR` runs it. What was run is kept in DIR and not run again.
 """
 
-import multiprocessing
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import click
@@ -37,11 +35,12 @@ import numpy as np
 import pandas as pd
 
 from argbest import Problem, Study
-from argbest.cli.terminal import echo, note
+from argbest.cli.terminal import echo
 from argbest.core.arrays import ndtr
 from argbest.errors import DataNotice
 from argbest.table_files import write_csv
 from experiments import limits, rare_limits
+from experiments.kept_runs import all_rows
 from experiments.limits import INITIAL, bins, look, stakes, sure
 from experiments.rare_limits import apart, losses, of_events
 
@@ -152,15 +151,6 @@ def tables(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def _kept(job: tuple[str, str, int], folder: Path) -> pd.DataFrame:
-    name, arm, seed = job
-    file = folder / f"{name}-{arm}-{seed}.csv"
-    if not file.exists():
-        write_csv(file, watch(name, arm, seed))
-        note(file.name)
-    return pd.read_csv(file)
-
-
 @click.command(help=__doc__)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where what was run is kept.")
 @click.option("--seeds", default=6, show_default=True, help="Studies of every problem and arm.")
@@ -169,13 +159,11 @@ def _kept(job: tuple[str, str, int], folder: Path) -> pd.DataFrame:
 @click.option("--store", is_flag=True, help="Put the tables where the pages take them from.")
 def main(out: Path, seeds: int, problems: str, jobs: int, store: bool) -> None:
     """Run the studies, and show losses, claims, and what the rule says."""
-    out.mkdir(parents=True, exist_ok=True)
     names = problems.split(",")
     wanted = [
         (name, arm, seed) for seed in range(FIRST_SEED, FIRST_SEED + seeds) for name in names for arm in ARMS
     ]
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        rows = pd.concat(pool.map(partial(_kept, folder=out), wanted, chunksize=1), ignore_index=True)
+    rows = all_rows(watch, wanted, out, jobs)
     for title, found in tables(rows).items():
         echo(f"\n{title}\n{found.to_string(index=False)}")
         if store:

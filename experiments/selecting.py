@@ -17,9 +17,7 @@ The rule, written before the first run:
 `python -m experiments.selecting --out DIR` runs it. What was run is kept in DIR and not run again.
 """
 
-import multiprocessing
 import warnings
-from functools import partial
 from pathlib import Path
 
 import click
@@ -27,10 +25,11 @@ import numpy as np
 import pandas as pd
 
 from argbest import Problem, Study
-from argbest.cli.terminal import echo, note
+from argbest.cli.terminal import echo
 from argbest.errors import Notice
 from argbest.table_files import write_csv
 from experiments import noise, peers
+from experiments.kept_runs import all_rows
 
 PER_PAIR = (2, 5, 12)
 FIRST_SEED = 800
@@ -77,15 +76,6 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([found, mean.to_frame().T]).rename_axis("problem").reset_index()
 
 
-def _kept(job: tuple[str, int], folder: Path) -> pd.DataFrame:
-    name, seed = job
-    file = folder / f"{name.replace(':', '-')}-{seed}.csv"
-    if not file.exists():
-        write_csv(file, watch(name, seed))
-        note(file.name)
-    return pd.read_csv(file)
-
-
 @click.command(help=__doc__)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where what was run is kept.")
 @click.option("--seeds", default=4, show_default=True, help="Studies of every problem.")
@@ -93,10 +83,8 @@ def _kept(job: tuple[str, int], folder: Path) -> pd.DataFrame:
 @click.option("--store", is_flag=True, help="Keep the table among the results.")
 def main(out: Path, seeds: int, jobs: int, store: bool) -> None:
     """Run the studies, and compare the losses."""
-    out.mkdir(parents=True, exist_ok=True)
     wanted = [(name, seed) for seed in range(FIRST_SEED, FIRST_SEED + seeds) for name in NAMES]
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        rows = pd.concat(pool.map(partial(_kept, folder=out), wanted, chunksize=1), ignore_index=True)
+    rows = all_rows(watch, wanted, out, jobs)
     found = losses(rows)
     echo(found.round(4).to_string(index=False))
     if store:

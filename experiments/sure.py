@@ -20,9 +20,7 @@ Nothing failed with four studies of each problem. Own seeds had become the defau
 `python -m experiments.sure --out DIR --seeds 4` runs it. What was run is kept in DIR and not run again.
 """
 
-import multiprocessing
 import warnings
-from functools import partial
 from pathlib import Path
 
 import click
@@ -32,11 +30,12 @@ import pandas as pd
 from argbest import Problem, Study
 from argbest.answers import doubts, model_check
 from argbest.answers.discrepancies import FALSE_ALARM
-from argbest.cli.terminal import echo, note
+from argbest.cli.terminal import echo
 from argbest.core.states import LEVEL, NO_FEASIBLE, SURE
 from argbest.errors import DataNotice
 from argbest.table_files import write_csv
 from experiments import limits, rare_limits
+from experiments.kept_runs import all_rows
 from experiments.noise import EVERY, clustered
 
 STORED = Path(__file__).parent / "stored"
@@ -126,15 +125,6 @@ def failures(found: pd.DataFrame) -> list[str]:
     return [f"all, {kind}" for kind in below["sure"]] + list(worse["problem"])
 
 
-def _kept(job: tuple[str, int], folder: Path) -> pd.DataFrame:
-    name, seed = job
-    file = folder / f"{name}-{seed}.csv"
-    if not file.exists():
-        write_csv(file, watch(name, seed))
-        note(file.name)
-    return pd.read_csv(file)
-
-
 @click.command(help=__doc__)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where what was run is kept.")
 @click.option("--seeds", default=4, show_default=True, help="Studies of every problem.")
@@ -143,10 +133,8 @@ def _kept(job: tuple[str, int], folder: Path) -> pd.DataFrame:
 @click.option("--store", is_flag=True, help="Keep the table among the results.")
 def main(out: Path, seeds: int, problems: str, jobs: int, store: bool) -> None:
     """Run the studies, and show what is sure and how much of it is right."""
-    out.mkdir(parents=True, exist_ok=True)
     wanted = [(name, seed) for seed in range(FIRST_SEED, FIRST_SEED + seeds) for name in problems.split(",")]
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        rows = pd.concat(pool.map(partial(_kept, folder=out), wanted, chunksize=1), ignore_index=True)
+    rows = all_rows(watch, wanted, out, jobs)
     found = shares(rows)
     if store:
         write_csv(STORED / "sure.csv", found[found["contexts"] > 0].round(5))
