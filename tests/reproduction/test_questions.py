@@ -238,7 +238,14 @@ def test_c_ocba_of_the_publication_knows_the_variances() -> None:
     assert (stored.query("variances == 'learned'")["apart"].abs() > 3).any()
 
 
-def test_the_set_up_of_the_baseline_is_within_three_standard_errors_of_the_publication() -> None:
-    stored = pd.read_csv(STORED / "most_probable_best.csv").dropna(subset="published")
+def test_the_set_up_of_the_baseline_is_within_three_standard_errors_of_what_its_check_finds() -> None:
+    """The check is within two of the publication; C-OCBA learns the variances here, which costs something."""
+    where = ["problem", "replications", "contender"]
+    stored = pd.read_csv(STORED / "most_probable_best.csv").dropna(subset="published").set_index(where)
+    check = pd.read_csv(STORED / "most_probable_check.csv").query("variances != 'known'")
+    found = check.rename(columns={"policy": "contender"}).set_index(where).loc[stored.index]
     assert len(stored) == 8
-    assert ((stored["plug_in"] - stored["published"]).abs() < 3 * stored["plug_in_se"]).all()
+    error = np.hypot(stored["plug_in_se"], found["se"])
+    assert ((stored["plug_in"] - found["p_false"]).abs() < 3 * error).all()
+    beyond = (stored["plug_in"] - stored["published"]).abs() > 3 * stored["plug_in_se"]
+    assert beyond[beyond].index.tolist() == [("most-probable-best", 12_500, "c-ocba")]
