@@ -365,7 +365,9 @@ def _scatter(tally: Tally, squared_misses: Array | None = None) -> _Scatter:
     usual, crowd = _usual(tally, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
     skewed = _divisor(tally, shape, tied, usual, crowd)
     tail = _tail(tally, shape, tied, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
-    divisor = np.maximum(skewed, tail.divisor)
+    # Where very many pairs are seen once or twice, one that is far noisier than others looks like an event.
+    many = observed_once(tally).any(axis=axes, keepdims=True)
+    divisor = np.where(many, skewed, np.maximum(skewed, tail.divisor))
     if squared_misses is not None:
         idle = np.isnan(squared_misses)
         squares = squares + tally.count * np.where(idle, 0.0, squared_misses)
