@@ -273,6 +273,7 @@ def test_a_sum_without_noise_is_known_where_it_was_simulated_and_a_rate_never() 
     np.testing.assert_array_equal(found[0], [[4.0, 5.0], [0.1 + 0.2, np.nan]])
     assert np.isnan(found[1:]).all()
     assert known_exactly([moves, rate, once]) is None
+    assert known_exactly([replace(rate, mean=-rate.mean)]) is None  # of a goal that is to be small
     m2 = np.stack([staff.m2, moves.m2])
     several = known_exactly([Tally(np.stack([count, count]), np.stack([staff.mean, moves.mean]), m2)])
     assert several is not None

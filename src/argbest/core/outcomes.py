@@ -38,6 +38,7 @@ from argbest.core.belief import (
 from argbest.core.blocks import square_root
 from argbest.core.decision import Decision
 from argbest.core.goals import LinearForm
+from argbest.core.noise import taken_for_rate
 from argbest.core.replications import Shocks
 from argbest.core.tally import Tally
 
@@ -153,9 +154,7 @@ class Outcomes:
     basis: Basis
     shared: SharedNoise | None = None  # None: the sums are drawn as if they had nothing in common
     lowered: Array | None = None  # [..., alternative, context]: taken from the slack of the first limit
-    exact: Array | None = (
-        None  # `known_exactly`: what sums are, [..., sum, alternative, context]; NaN: not known
-    )
+    exact: Array | None = None  # [..., sum, alternative, context]: see `known_exactly`
 
     @classmethod
     def of(cls, goal: Belief, slacks: Sequence[Belief], shared: SharedNoise | None = None) -> "Outcomes":
@@ -529,8 +528,8 @@ def shared_noise(tallies: Sequence[Tally], belief: Belief) -> SharedNoise | None
 def known_exactly(tallies: Sequence[Tally]) -> Array | None:
     """Return what sums without noise are, [..., sum, alternative, context]; NaN where it is not known.
 
-    A sum has no noise if all values of every pair are equal, and some pair has several. One that is always 0
-    or 1 is a rate. None where nothing is known.
+    A sum has no noise if all values of every pair are equal, and some pair has several. One that may be a
+    rate has noise. None where nothing is known.
     """
     found = [_values_without_noise(tally) for tally in tallies]
     return None if all(np.isnan(each).all() for each in found) else np.stack(found, axis=-3)
@@ -541,8 +540,8 @@ def _values_without_noise(tally: Tally) -> Array:
     axes, seen = (-2, -1), tally.count > 0
     size = np.max(np.abs(tally.mean), axis=axes, where=seen, initial=0.0)[..., None, None]
     differ = tally.m2 > tally.count * (_ROUNDING * size) ** 2
-    rate = np.all(~seen | (tally.mean == 0.0) | (tally.mean == 1.0), axis=axes)
-    silent = np.any(tally.count > 1, axis=axes) & ~np.any(differ, axis=axes) & ~rate
+    several = np.any(tally.count > 1, axis=axes)
+    silent = several & ~np.any(differ, axis=axes) & ~taken_for_rate(tally)
     return np.where(silent[..., None, None] & seen, tally.mean, np.nan)
 
 
